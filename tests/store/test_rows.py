@@ -6,7 +6,7 @@ from sqlalchemy.exc import IntegrityError
 
 from evergold.errors import BadInput
 from evergold.store import Store
-from evergold.store.database.rows import NEW_ONLY, insert_rows, rows_among
+from evergold.store.database.rows import insert_rows, rows_among
 from evergold.store.schema import counters, traces
 
 ODD = ["tab\there", "line\nbreak", "back\\slash", r"\N", r"\.", "", "ünïcödé 漢字", "%s", "'quoted'"]
@@ -39,7 +39,7 @@ def test_a_row_that_is_there_fails_as_any_statement_and_new_only_leaves_it(store
         with pytest.raises(IntegrityError), connection.begin_nested():
             insert_rows(connection, counters, ("name", "value"), rows)
         # The savepoint took the failure back: the connection works on.
-        insert_rows(connection, counters, ("name", "value"), [*rows, ("new", 9)], NEW_ONLY)
+        insert_rows(connection, counters, ("name", "value"), [*rows, ("new", 9)], new_only=True)
         return int(connection.execute(text("SELECT count(*) FROM counters")).scalar_one())
 
     assert store.db.rehearse(put) == 9

@@ -228,10 +228,6 @@ class _Waiting:
     tries: int = 1
     apart: bool = False  # they failed together, and each is to be written by itself
 
-    def has_senders(self) -> bool:
-        """Whether anybody still waits for an answer."""
-        return not all(done.cancelled() for done in self.futures)
-
     def drop_cancelled(self) -> None:
         kept = [(one, done) for one, done in zip(self.prepared, self.futures, strict=True) if _is_running(done)]
         if len(kept) < len(self.futures):
@@ -266,7 +262,11 @@ class Batcher:
 
     def _submit(self, waiting: _Waiting) -> None:
         try:
-            job = self._store.db.submit(partial(self._write, waiting=waiting), alone=True, wanted=waiting.has_senders)
+            job = self._store.db.submit(
+                partial(self._write, waiting=waiting),
+                alone=True,
+                wanted=lambda: not all(done.cancelled() for done in waiting.futures),
+            )
         except Unavailable as problem:
             self._close(waiting)
             _fail(waiting.futures, problem)

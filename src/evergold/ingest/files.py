@@ -62,9 +62,9 @@ class Lines:
             from evergold.formats.tables import json_lines
 
             rows = json_lines(self._text, self.name)
-            first = [next(rows, b"")]
-            reader = self._source(first[0], source, sources)
-            yield from self._read_guarded(reader, chain(_take_all(first), rows))
+            first = next(rows, b"")
+            reader = self._source(first, source, sources)
+            yield from self._read_guarded(reader, chain((first,), rows))
             progress(self._text.tell())
             return
         head = self._text.peek(SNIFF)
@@ -164,12 +164,6 @@ class Lines:
             if self.source not in plugins.foreign_names("sources"):
                 raise
             yield Rejected(where=self.name, reason=f"{problem.message}; the rest of the file was not read")
-
-
-def _take_all(waiting: list[bytes]) -> Iterator[bytes]:
-    """What a list holds, which does not keep what was taken."""
-    while waiting:
-        yield waiting.pop(0)
 
 
 def _is_foreign(refused: Rejected) -> bool:

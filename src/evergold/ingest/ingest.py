@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar, cast
 
 from sqlalchemy import Connection
 
@@ -91,7 +91,10 @@ class Ingest:
             parts: Iterator[_Batch] = map(_Batch, batches(records, BATCH) if strict else portion.of(records))
         else:
             how = FileReading(source, unit, self._redaction)
-            parts = _read_elsewhere(read_files(spread, how, _paths(list(files))), read, progress)
+            paths = list(files)
+            if not all(isinstance(file, Path) for file in paths):
+                raise BadInput("standard input (-) cannot be read by the workers of a cluster; leave --cluster out")
+            parts = _read_elsewhere(read_files(spread, how, cast("list[Path]", paths)), read, progress)
         if strict:
             return self._store_all(parts, report)
         for batch in parts:
@@ -210,14 +213,6 @@ class Ingest:
                 yield from lines.read_by(source, sources, progress)
         else:
             yield from Lines(file, "stdin", unit).read_by(source, sources, progress)
-
-
-def _paths(files: Sequence[Path | BinaryIO]) -> list[Path]:
-    """The files, all of which workers can open."""
-    paths = [file for file in files if isinstance(file, Path)]
-    if len(paths) < len(files):
-        raise BadInput("standard input (-) cannot be read by the workers of a cluster; leave --cluster out")
-    return paths
 
 
 def _read_elsewhere(

@@ -32,13 +32,6 @@ Many = Annotated[tuple[str, ...], BeforeValidator(as_list), Field(max_length=MAN
 Pairs = Annotated[Many, AfterValidator(_pairs)]
 
 
-def json_word(column: Column[Any], path: Sequence[str], dialect: str) -> ColumnElement[str]:
-    """A value inside a JSON column that is a text or missing, never true or false: read at a third of the cost."""
-    if dialect != "sqlite":
-        return json_text(column, path, dialect)
-    return cast(func.json_extract(column, "$" + "".join(f'."{part}"' for part in path)), Text)
-
-
 def json_value(dialect: str, column: str, *path: str) -> str:
     """The SQL of a value inside a JSON column: what it is in SQLite, its text in PostgreSQL."""
     if dialect == "sqlite":

@@ -7,12 +7,12 @@ traces come in an hour, it is followed by a rest. It reads beside the writer, so
 
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from typing import Any
-
-import numpy as np
 
 from evergold.errors import Unavailable
 from evergold.model.overview import (
@@ -28,10 +28,8 @@ from evergold.model.overview import (
 from evergold.store import Store
 from evergold.store.database.rows import stamp
 from evergold.store.trace.traffic import (
-    Bins,
     CheckCell,
-    TrafficCell,
-    bins_of,
+    TrafficSums,
     check_cells,
     count_hours,
     frequent_values,
@@ -46,7 +44,7 @@ REST_OF_TRACE = 2e-4  # seconds: twenty times what counting it takes
 HELD_REST = 20.0  # seconds before a database that another program holds is asked to write again
 SHOWN_CHECKS = 12
 PERCENTS = (50, 95, 99)
-NONE = bins_of("[]")
+Starts = defaultdict[str, TrafficSums]  # by hour or day
 
 
 class TrafficWatch:
@@ -64,9 +62,28 @@ class TrafficWatch:
         since = str(stamp(start_of(datetime.now(UTC) - length, bucket)))
         with self._store.db.read() as connection:
             values = frequent_values(connection, by)
-            traffic = traffic_cells(connection, since, by, bucket, values)
             checks = check_cells(connection, since, by, bucket, values)
-        return add_up(as_of, since, bucket, by, traffic, checks)
+            by_group: defaultdict[str | None, Starts] = defaultdict(lambda: defaultdict(TrafficSums))
+            for start, group, sums in traffic_cells(connection, since, by, bucket, values):
+                by_group[group][start].add(sums)
+        for cell in checks:
+            by_group[cell.group][cell.start].add(TrafficSums(scored=cell.scored, failing=cell.failing))
+        every: Starts = defaultdict(TrafficSums)
+        for starts in by_group.values():
+            for start, sums in starts.items():
+                every[start].add(sums)
+        groups = [_group(value, starts) for value, starts in by_group.items()]
+        # The groups with most traces come first, all other values last.
+        groups.sort(key=lambda group: (group.value is None, -group.figures.traces, group.value))
+        return Traffic(
+            as_of=stamp(as_of),
+            since=since,
+            bucket=bucket,
+            by=by,
+            total=_group(None, every),
+            groups=groups,
+            checks=_over_time(checks),
+        )
 
     def refresh(self) -> datetime | None:
         """Count every hour again that changed since it was counted; returns of when the figures are, None if nobody knows."""
@@ -109,97 +126,46 @@ class TrafficWatch:
         return counted.traces, more or not kept
 
 
-@dataclass
-class TrafficSums:
-    """Sums over some traces and their scores, to which further ones are added."""
-
-    traces: int = 0
-    failed: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-    costed: int = 0
-    scored: int = 0
-    failing: int = 0
-    bins: list[Bins] = field(default_factory=list)
-
-    def add(self, other: "TrafficSums") -> None:
-        for name in ("traces", "failed", "tokens", "cost", "costed", "scored", "failing"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.bins += other.bins
-
-    def figures(self) -> dict[str, Any]:
-        percentiles = dict(zip(("p50", "p95", "p99"), percentiles_of(self.bins), strict=True))
-        sums = {name: value for name, value in vars(self).items() if name not in ("bins", "cost", "costed")}
-        known = {
-            "cost": self.cost if self.costed else None,
-            "cost_known": self.costed / self.traces if self.traces else None,
-        }
-        return sums | known | percentiles
-
-
-def add_up(
-    as_of: datetime | None,
-    since: str,
-    bucket: Bucket,
-    by: Grouping,
-    traffic: Sequence[TrafficCell],
-    checks: Sequence[CheckCell],
-) -> Traffic:
-    """Add the cells of hours or days up, as a whole and by group; the groups with most traces come first, all others last."""
-    by_group: dict[str | None, dict[str, TrafficSums]] = {}
-    for cell in traffic:
-        sums = by_group.setdefault(cell.group, {}).setdefault(cell.start, TrafficSums())
-        sums.add(TrafficSums(*cell[2:7], bins=[cell.latencies]))
-    for check in checks:
-        sums = by_group.setdefault(check.group, {}).setdefault(check.start, TrafficSums())
-        sums.add(TrafficSums(scored=check.scored, failing=check.failing))
-    groups = [_group(value, starts) for value, starts in by_group.items()]
-    groups.sort(key=lambda group: (group.value is None, -group.figures.traces, group.value))
-    every: dict[str, TrafficSums] = {}
-    for starts in by_group.values():
-        for start, sums in starts.items():
-            every.setdefault(start, TrafficSums()).add(sums)
-    return Traffic(
-        as_of=stamp(as_of),
-        since=since,
-        bucket=bucket,
-        by=by,
-        total=_group(None, every),
-        groups=groups,
-        checks=_over_time(checks),
-    )
-
-
-def _group(value: str | None, starts: Mapping[str, TrafficSums]) -> TrafficGroup:
+def _group(value: str | None, starts: Starts) -> TrafficGroup:
     total = TrafficSums()
     for sums in starts.values():
         total.add(sums)
-    buckets = [TrafficBucket(start=start, **starts[start].figures()) for start in sorted(starts)]
-    return TrafficGroup(value=value, figures=TrafficFigures(**total.figures()), buckets=buckets)
+    buckets = [TrafficBucket(start=start, **_figures(starts[start])) for start in sorted(starts)]
+    return TrafficGroup(value=value, figures=TrafficFigures(**_figures(total)), buckets=buckets)
 
 
-def percentiles_of(bins: Sequence[Bins]) -> list[int | None]:
+def _figures(sums: TrafficSums) -> dict[str, Any]:
+    known = {
+        "cost": sums.cost if sums.costed else None,
+        "cost_known": sums.costed / sums.traces if sums.traces else None,
+    }
+    percentiles = dict(zip(("p50", "p95", "p99"), percentiles_of(sums.latencies), strict=True))
+    return (
+        {name: getattr(sums, name) for name in ("traces", "failed", "tokens", "scored", "failing")}
+        | known
+        | percentiles
+    )
+
+
+def percentiles_of(latencies: Mapping[int, int]) -> list[int | None]:
     """The latencies that so many per cent of the traces do not exceed, each as the beginning of its bin."""
-    every = np.concatenate(bins) if bins else NONE
-    if not len(every):
-        return [None for _ in PERCENTS]
-    ordered = every[every[:, 0].argsort(kind="stable")]
-    upto = ordered[:, 1].cumsum()
-    ranks = [-(-int(upto[-1]) * percent // 100) for percent in PERCENTS]  # rounded up
-    return [int(ordered[at, 0]) for at in upto.searchsorted(ranks)]
+    ordered = sorted(latencies)
+    upto = list(accumulate(latencies[least] for least in ordered))
+    # Rounded up.
+    return [ordered[bisect_left(upto, -(-upto[-1] * percent // 100))] if upto else None for percent in PERCENTS]
 
 
 def _over_time(checks: Iterable[CheckCell]) -> list[CheckOverTime]:
     """The checks that failed most often; those that never failed are left out."""
-    counts: dict[tuple[str, str], dict[str, list[int]]] = {}
+    counts: defaultdict[tuple[str, str], Starts] = defaultdict(lambda: defaultdict(TrafficSums))
     for cell in checks:
-        held = counts.setdefault((cell.name, cell.source), {}).setdefault(cell.start, [0, 0])
-        held[0] += cell.scored
-        held[1] += cell.failing
+        counts[cell.name, cell.source][cell.start].add(TrafficSums(scored=cell.scored, failing=cell.failing))
     results: list[CheckOverTime] = []
     for (name, source), starts in counts.items():
-        scored, failing = map(sum, zip(*starts.values(), strict=True))
-        buckets = [CheckBucket(start=start, scored=of, failing=bad) for start, (of, bad) in sorted(starts.items())]
+        scored, failing = (sum(getattr(one, kind) for one in starts.values()) for kind in ("scored", "failing"))
+        buckets = [
+            CheckBucket(start=start, scored=of.scored, failing=of.failing) for start, of in sorted(starts.items())
+        ]
         if failing:
             results.append(CheckOverTime(name=name, source=source, scored=scored, failing=failing, buckets=buckets))
     return sorted(results, key=lambda check: (-check.failing, check.name, check.source))[:SHOWN_CHECKS]

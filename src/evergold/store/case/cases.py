@@ -31,7 +31,7 @@ from evergold.errors import BadInput, NotFound, describe_unknown
 from evergold.model.case import Candidates, Case, CaseKind, CaseStatus, EntryType, ReviewState, TierEvidence
 from evergold.model.faults import faults_of
 from evergold.store.case.content import AT_ONCE, Contents, add_contents, add_texts, case_of
-from evergold.store.conditions import Cutoff, Many, Pairs, as_list, json_text, json_word
+from evergold.store.conditions import Cutoff, Many, Pairs, as_list, json_text
 from evergold.store.database.rows import batches, group_among, loads
 from evergold.store.schema import (
     EVIDENCE,
@@ -216,9 +216,10 @@ def candidates_beside(connection: Connection, wanted: CaseFilter) -> int:
     return count_cases(connection, wanted.model_copy(update={"candidates": Candidates.ONLY}))
 
 
-def count_cases(connection: Connection, wanted: CaseFilter) -> int:
-    query = apply_filter(select(func.count()).select_from(eval_dataset), wanted, connection.dialect.name)
-    return int(connection.execute(query).scalar_one())
+def count_cases(connection: Connection, wanted: CaseFilter, most: int | None = None) -> int:
+    """How many pass; `most` is where counting ends."""
+    some = apply_filter(select(eval_dataset.c.id), wanted, connection.dialect.name).limit(most).subquery()
+    return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
 
 
 def dataset_state(connection: Connection, dataset: str) -> tuple[int, str]:
@@ -380,7 +381,7 @@ def case_facets(connection: Connection, wanted: CaseFilter) -> CaseFacets:
     listed = {name: values_of(counter) for name, counter in counters.items()}
     return CaseFacets(
         total=total,
-        exact=total < EXACT_TO or not _has_more(connection, wanted),
+        exact=total < EXACT_TO or count_cases(connection, wanted, EXACT_TO + 1) <= EXACT_TO,
         candidates_left_out=candidates_beside(connection, wanted),
         **listed,
     )
@@ -389,7 +390,7 @@ def case_facets(connection: Connection, wanted: CaseFilter) -> CaseFacets:
 def _counts(connection: Connection, wanted: CaseFilter) -> CompoundSelect[Any]:
     """Count the newest cases by their own values, by tags, and by checks that failed on their traces, in one look at them."""
     table, scores, dialect = eval_dataset.c, trace_scores.c, connection.dialect.name
-    source = json_word(table.body, ("provenance", "source"), dialect).label("source")
+    source = json_text(table.body, ("provenance", "source"), dialect).label("source")
     own = (table.dataset, table.kind, table.review)
     rests = (literal_column(TIER, Text).label("tier"), literal_column(EVIDENCE, Text).label("rests_on"))
     newest = apply_filter(select(table.id), wanted, dialect).order_by(table.id.desc()).limit(EXACT_TO)
@@ -408,8 +409,3 @@ def _counts(connection: Connection, wanted: CaseFilter) -> CompoundSelect[Any]:
         .where(scores.value < FAILING_BELOW)
         .group_by(scores.name),
     )
-
-
-def _has_more(connection: Connection, wanted: CaseFilter) -> bool:
-    some = apply_filter(select(eval_dataset.c.id), wanted, connection.dialect.name).limit(EXACT_TO + 1).subquery()
-    return connection.execute(select(func.count()).select_from(some)).scalar_one() > EXACT_TO

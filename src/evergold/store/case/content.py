@@ -35,7 +35,6 @@ from evergold.model.trace import Trace
 from evergold.model.values import is_raw
 from evergold.store.database.db import SUBMIT, Database
 from evergold.store.database.rows import (
-    NEW_ONLY,
     batches,
     change_among,
     dumps,
@@ -342,7 +341,7 @@ def _number_of_each(connection: Connection, values: set[str]) -> dict[str, int]:
     # In one order, so that two servers that store the same ones wait for each other in one direction alone.
     fresh = sorted(hashes.keys() - known.keys())
     if fresh:
-        insert_rows(connection, messages, ("hash", "value"), [(one, hashes[one]) for one in fresh], NEW_ONLY)
+        insert_rows(connection, messages, ("hash", "value"), [(one, hashes[one]) for one in fresh], new_only=True)
         known |= dict(tuples_among(connection, query, fresh))
     return {value: known[key] for key, value in hashes.items()}
 

@@ -117,7 +117,18 @@ def queue_page(
         matching = matching.where(~_is_among(first))
     results += connection.execute(matching.order_by(_entry.id).limit(limit).offset(offset)).mappings()
     holders = _holders(connection, [row["id"] for row in results])
-    return [_item(row, holders.get(row["id"], ()), first.get(row["id"])) for row in results], counts
+    same = [name for name in QueueItem.model_fields if name not in ("id", "held_by", "needs_look", "why")]
+    items = [
+        QueueItem(
+            **{name: row[name] for name in same},
+            id=row["case_id"],
+            held_by=holders.get(row["id"], ()),
+            needs_look=question_text(row["question"]),
+            why=first.get(row["id"]),
+        )
+        for row in results
+    ]
+    return items, counts
 
 
 def _is_among(entries: Iterable[int]) -> ColumnElement[bool]:
@@ -272,11 +283,6 @@ def _holders(connection: Connection, entry_ids: list[int]) -> dict[int, tuple[st
     for entry_id, reviewer in connection.execute(query.order_by(table.reviewer)):
         held[entry_id] = (*held.get(entry_id, ()), reviewer)
     return held
-
-
-def _item(row: RowMapping, holders: tuple[str, ...], why: str | None) -> QueueItem:
-    named = {name: row[name] for name in QueueItem.model_fields if name not in ("id", "held_by", "needs_look", "why")}
-    return QueueItem(**named, id=row["case_id"], held_by=holders, needs_look=question_text(row["question"]), why=why)
 
 
 def open_question(connection: Connection, dataset: str, case_id: str) -> str | None:

@@ -69,7 +69,6 @@ def batches(items: Iterable[T], size: int = 500) -> Iterator[Sequence[T]]:
         yield batch
 
 
-NEW_ONLY = "ON CONFLICT DO NOTHING"
 RAW = ("attributes", "events", "resource", "scope")  # what a span carried, kept apart from what was understood of it
 
 # SQLite takes 32,766 parameters in a statement; the widest rows have some 20 columns.
@@ -199,20 +198,21 @@ def read_value(connection: Connection, query: str, **values: Any) -> Any:
 
 
 def insert_rows(
-    connection: Connection, table: Table | str, columns: Sequence[str], rows: Rows, on_conflict: str = ""
+    connection: Connection, table: Table | str, columns: Sequence[str], rows: Rows, *, new_only: bool = False
 ) -> None:
-    """Insert rows whose values stand in the order of `columns`; `on_conflict` says what becomes of those that are there.
+    """Insert rows whose values stand in the order of `columns`; `new_only` leaves those that are there as they are.
 
     A table that is given by its name holds texts alone.
     """
-    if connection.dialect.name == "postgresql" and not on_conflict and len(rows) >= WORTH_COPYING:
+    if connection.dialect.name == "postgresql" and not new_only and len(rows) >= WORTH_COPYING:
         _copy_rows(connection, table, columns, rows)
         return
     mark = "?" if connection.dialect.name == "sqlite" else "%s"
     one = f"({', '.join([mark] * len(columns))})"
+    tail = " ON CONFLICT DO NOTHING" if new_only else ""
     for batch in batches(rows, ROWS):
         values = ", ".join([one] * len(batch))
-        statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {values} {on_conflict}"
+        statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {values}{tail}"
         connection.exec_driver_sql(statement, tuple(chain.from_iterable(batch)))
 
 

@@ -7,7 +7,7 @@ next step begins, and are gone once its attempt is stored.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any, Literal, NamedTuple, Self
 
 import orjson
@@ -17,7 +17,6 @@ from sqlalchemy import (
     Select,
     Update,
     and_,
-    bindparam,
     case,
     delete,
     exists,
@@ -87,11 +86,6 @@ def _attempt(row: Any, measured: dict[Key, dict[str, Any]]) -> Attempt:
     return Attempt.model_validate({**orjson.loads(body), "measurements": measured.get((case_id, trial), {})})
 
 
-UNUSED = Usage()
-# What a measurement's details say of its attempt, as JSON without blanks.
-_MARKS = ('"self":true', '"attempt":"', '"truncated":true', '"uncited":true', '"outside":true')
-
-
 def _unmeasured_failures(connection: Connection, run_id: str) -> "list[Value]":
     """Attempts without an answer that no metric measured: those of runs from before failures counted."""
     same = and_(
@@ -153,12 +147,6 @@ PAGE = 500
 MOST_REASONS = 3
 REPOSITORY = "repository"
 CLUSTERS = ("session_id", "document", REPOSITORY)
-# Made once: putting a statement together takes longer than SQLite takes to run it.
-_ADD_COUNTS = (
-    update(runs)
-    .where(runs.c.id == bindparam("run"))
-    .values({name: runs.c[name] + bindparam(f"more_{name}") for name in ("done", "failed", "scored")})
-)
 
 
 class Scored(NamedTuple):
@@ -250,7 +238,7 @@ class AttemptStore:
             for key in replayed:
                 connection.execute(delete(attempt_steps).where(_of_trajectory(run_id, *key)))
             insert_new(connection, response_cache, remembered)
-            _add_totals(connection, run_id, {"more_done": len(rows), "more_failed": failed}, "usage", spent)
+            _add_totals(connection, run_id, {"done": len(rows), "failed": failed}, "usage", spent)
 
         await self._db.write_async(work)
 
@@ -279,7 +267,7 @@ class AttemptStore:
         def work(connection: Connection) -> None:
             insert_new(connection, measurements, rows)
             insert_new(connection, response_cache, remembered)
-            _add_totals(connection, run_id, {"more_scored": attempts_done}, "judge_usage", spent)
+            _add_totals(connection, run_id, {"scored": attempts_done}, "judge_usage", spent)
 
         await self._db.write_async(work)
 
@@ -341,17 +329,13 @@ class AttemptStore:
 
     def values(self, run_id: str) -> list[Value]:
         """Every measurement of a run without its details: what comparing thousands of cases needs."""
-        columns = [measurements.c[name] for name in ("case_id", "trial", "metric", "value", "state", "body")]
-        results = []
         with self._db.read() as connection:
-            rows = connection.execute(select(*columns).where(measurements.c.run_id == run_id))
-            for case_id, trial, metric, value, state, body in rows:
-                # Few bodies carry a mark, and a search for it is faster than reading each.
-                marks = orjson.loads(body)["details"] if any(mark in body for mark in _MARKS) else {}
-                known = {"state": MeasurementState(state), "value": value, "details": marks}
-                # Its usage is given, because a default is copied deeply for each.
-                made = Measurement.model_construct(**known, usage=UNUSED)
-                results.append(Value.of(case_id, trial, metric, made))
+            measured = _read_measurements(connection, run_id)
+            results = [
+                Value.of(*key, metric, Measurement.model_validate(made))
+                for key, by_metric in measured.items()
+                for metric, made in by_metric.items()
+            ]
             return results + _unmeasured_failures(connection, run_id)
 
     def reasons(self, run_id: str, metric: str) -> list[str]:
@@ -462,21 +446,13 @@ class AttemptStore:
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
-    """The sum, added up without making a noun per step: `Usage.plus` says when its cost is known."""
-    sent = made = 0
-    costs: list[float] = []
-    unpriced = False
-    for usage in usages:
-        sent += usage.input_tokens
-        made += usage.output_tokens
-        unpriced = unpriced or usage.unpriced
-        if usage.cost is not None:
-            costs.append(usage.cost)
-    return Usage(input_tokens=sent, output_tokens=made, cost=sum(costs) if costs and not unpriced else None)
+    """Add usages up."""
+    return reduce(Usage.plus, usages, Usage())
 
 
 def _add_totals(connection: Connection, run_id: str, counts: dict[str, int], column: str, spent: Usage) -> None:
-    connection.execute(_ADD_COUNTS, {"run": run_id, "more_done": 0, "more_failed": 0, "more_scored": 0} | counts)
+    added = {name: runs.c[name] + more for name, more in counts.items()}
+    connection.execute(_of_run(run_id).values(added))
     if spent != Usage():
         # Read and written in one transaction of the only writer; the sum of costs has rules that SQL does not know.
         held = connection.execute(select(runs.c[column]).where(runs.c.id == run_id)).scalar_one()

@@ -62,7 +62,19 @@ class RunStore:
         """Write a run and the cases as they are now, together or not at all."""
 
         def work(connection: Connection) -> int:
-            connection.execute(insert(runs).values(**_run_row(run)))
+            build = (run.provenance.get("dataset") or {}).get("build") or {}
+            row = {
+                "id": run.id,
+                "dataset": run.spec.dataset,
+                "model": run.spec.model,
+                "status": run.status.value,
+                "spec": run.spec.model_dump_json(),
+                "metrics": _metrics(run.metrics),
+                "provenance": dumps(run.provenance),
+                "build_hash": build.get("content_hash"),
+                "created_at": stamp(run.created_at),
+            }
+            connection.execute(insert(runs), row)
             total = 0
             for batch in batches(cases):
                 rows = [
@@ -222,20 +234,6 @@ def _release(status: RunStatus, error: str | None) -> dict[str, Any]:
 
 def _is_expired() -> Any:
     return or_(runs.c.lease_until.is_(None), runs.c.lease_until < utc_now())
-
-
-def _run_row(run: Run) -> dict[str, Any]:
-    return {
-        "id": run.id,
-        "dataset": run.spec.dataset,
-        "model": run.spec.model,
-        "status": run.status.value,
-        "spec": run.spec.model_dump_json(),
-        "metrics": _metrics(run.metrics),
-        "provenance": dumps(run.provenance),
-        "build_hash": ((run.provenance.get("dataset") or {}).get("build") or {}).get("content_hash"),
-        "created_at": stamp(run.created_at),
-    }
 
 
 def _metrics(listed: Sequence[MetricSpec]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Integer, TextClause
 
 from evergold.model.values import hash_bytes
-from evergold.store.database.rows import NEW_ONLY, SpanRow, dumps, insert_rows, loads, read_column, tuples_among
+from evergold.store.database.rows import SpanRow, dumps, insert_rows, loads, read_column, tuples_among
 from evergold.store.schema import metadata, traces
 from evergold.store.trace.compact import (
     COLUMNS,
@@ -152,7 +152,7 @@ def put_records(connection: Connection, records: Sequence[Record]) -> int:
         other = {row[column] for row in own for column in naming} - seqs.keys()
         there = seqs.keys() | (known_traces(connection, other) if other else set())
         kept = [tuple(row[c] for c in columns) for row in own if all(row[column] in there for column in naming)]
-        insert_rows(connection, name, columns, kept, NEW_ONLY)
+        insert_rows(connection, name, columns, kept, new_only=True)
     return len(new)
 
 

@@ -20,7 +20,6 @@ Intake calls four functions: `pack` makes the stored form of what a span carried
 
 import json
 import re
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import chain
@@ -494,15 +493,14 @@ WORTH_IT = 0.75  # of its own size that a difference takes at most
 
 
 class _Recent:
-    """A stored span that later ones may be described by. `live`: how many of its keys still lead to it."""
+    """A stored span that later ones may be described by, and the characters that each of its keys stands for."""
 
-    __slots__ = ("carried", "keys", "live", "row", "seq", "size", "trace")
+    __slots__ = ("carried", "keys", "row", "seq", "size", "trace")
 
     def __init__(self, seq: int, row: SpanRow, trace: TraceRow, keys: Sequence[int]) -> None:
         self.seq, self.row, self.trace, self.keys = seq, row, trace, keys
-        self.live = len(keys)
         texts = (row.input_text, row.output_text) if not row.shared else (trace.input_text, trace.output_text)
-        self.size = len(row.raw) + len(texts[0] or "") + len(texts[1] or "") + OVERHEAD
+        self.size = (len(row.raw) + len(texts[0] or "") + len(texts[1] or "") + OVERHEAD) // len(keys)
         self.carried: Carried | None = None
 
     def read(self) -> Carried:
@@ -513,14 +511,12 @@ class _Recent:
 
 class RecentSpans:
     def __init__(self) -> None:
-        self._by_key: dict[int, _Recent] = {}
-        self._in_order: deque[_Recent] = deque()
+        self._by_key: dict[int, _Recent] = {}  # the one that was written last comes last
         self._size = 0
 
     def clear(self) -> None:
         """Forget all: what was written last may not have been stored."""
         self._by_key.clear()
-        self._in_order.clear()
         self._size = 0
 
     def shorten(
@@ -552,39 +548,28 @@ class RecentSpans:
     def _add(self, recent: _Recent) -> _Recent | None:
         """Remember a span; returns the one that it repeats."""
         base: _Recent | None = None
-        by_key = self._by_key
-        for key in recent.keys:
-            before = by_key.get(key)
-            by_key[key] = recent
+        for key in dict.fromkeys(recent.keys):
             # The newest span of a conversation holds most of it, so it takes the place of the one before.
-            if before is not None and before is not recent:
+            if (before := self._forget(key)) is not None:
                 base = base or before
-                before.live -= 1
-                self._size -= 0 if before.live else before.size
-        in_order = self._in_order
-        in_order.append(recent)
-        self._size += recent.size
-        # Spans to which no key leads any more are only let go at the head of the queue; their size was taken off already.
-        while self._size > MOST_CHARACTERS or not in_order[0].live:
-            self._push_out(in_order.popleft())
+            self._by_key[key] = recent
+            self._size += recent.size
+        while self._size > MOST_CHARACTERS:
+            self._forget(next(iter(self._by_key)))
         return base
 
-    def _push_out(self, recent: _Recent) -> None:
-        if recent.live:
-            self._size -= recent.size
-            recent.live = 0
-            for key in recent.keys:
-                if self._by_key.get(key) is recent:
-                    del self._by_key[key]
+    def _forget(self, key: int) -> _Recent | None:
+        recent = self._by_key.pop(key, None)
+        self._size -= recent.size if recent is not None else 0
+        return recent
 
     def _drop_unstored(self, connection: Connection, keys: Sequence[Sequence[int]]) -> None:
         """Forget those of the spans found by these keys that are not stored: deleted since, or never committed."""
-        by_key = self._by_key
-        bases = {by_key[key] for some in keys for key in some if key in by_key}
-        if not bases:
+        named = {key: self._by_key[key] for some in keys for key in some if key in self._by_key}
+        if not named:
             return
         query = "SELECT t.id, t.seq, s.id FROM spans s JOIN traces t ON t.seq = s.trace_seq WHERE t.id"
-        stored = {tuple(row) for row in rows_among(connection, query, {one.row.trace_id for one in bases})}
-        for recent in bases:
+        stored = {tuple(row) for row in rows_among(connection, query, {one.row.trace_id for one in named.values()})}
+        for key, recent in named.items():
             if (recent.row.trace_id, recent.seq, recent.row.id) not in stored:
-                self._push_out(recent)
+                self._forget(key)

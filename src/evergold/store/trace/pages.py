@@ -237,7 +237,7 @@ def trace_facets(connection: Connection, wanted: TraceFilter) -> TraceFacets:
     total = counters["statuses"].total()
     return TraceFacets(
         total=total,
-        exact=total < EXACT_TO or not _has_more(connection, wanted),
+        exact=total < EXACT_TO or count_traces(connection, wanted, EXACT_TO + 1) <= EXACT_TO,
         **{name: values_of(counter) for name, counter in counters.items()},
         apps=_count_apps(connection, wanted),
         scores=sorted(scores, key=lambda one: (-one.failing, -one.count, one.name, one.source))[:SHOWN],
@@ -283,11 +283,6 @@ def _count_apps(connection: Connection, wanted: TraceFilter) -> list[FacetValue]
     listed = select_newest(connection, select(app).select_from(traces), wanted, NEWEST_APPS).subquery()
     counted = connection.execute(select(listed.c.app, func.count()).group_by(listed.c.app))
     return values_of(Counter({name: int(number) for name, number in counted}))
-
-
-def _has_more(connection: Connection, wanted: TraceFilter) -> bool:
-    one_more = select_newest(connection, select(traces.c.seq), wanted, EXACT_TO + 1).limit(1).offset(EXACT_TO)
-    return connection.execute(one_more).first() is not None
 
 
 def values_of(counts: Counter[str | None]) -> list[FacetValue]:

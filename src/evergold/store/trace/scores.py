@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection, select
-from sqlalchemy.engine import RowMapping
 
 from evergold.model.trace import Score
 from evergold.model.values import content_hash
@@ -18,7 +17,6 @@ from evergold.store.database.rows import (
     batches,
     delete_among,
     dumps,
-    insert_rows,
     listed_by,
     make_storable,
     now,
@@ -129,17 +127,38 @@ def put_scores_of_many(connection: Connection, scored: Sequence[tuple[str, Score
 
 def insert_scores(connection: Connection, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Insert scores; one that another server stored under its key meanwhile is replaced: what is said last stands."""
+    if not rows:
+        return
     changed = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in ("trace_id", "key"))
-    insert_rows(connection, trace_scores, columns, rows, f"ON CONFLICT (trace_id, key) DO UPDATE SET {changed}")
+    head = f"INSERT INTO trace_scores ({', '.join(columns)})"
+    tail = f"ON CONFLICT (trace_id, key) DO UPDATE SET {changed}"
+    if connection.dialect.name == "postgresql":
+        # A list for each column: one statement, prepared once, whatever the number of rows.
+        lists = ", ".join(f"%s::{'float8' if name == 'value' else 'text'}[]" for name in columns)
+        # The driver sends lists of one type alone: a check may give 1 beside 0.5.
+        kinds = [float if name == "value" else str for name in columns]
+        values = tuple(
+            [None if value is None else kind(value) for value in column]
+            for kind, column in zip(kinds, zip(*rows, strict=True), strict=True)
+        )
+        connection.exec_driver_sql(f"{head} SELECT * FROM unnest({lists}) {tail}", values)
+        return
+    one = f"({', '.join('?' * len(columns))})"
+    for batch in batches(rows, ROWS):
+        listed = ", ".join([one] * len(batch))
+        connection.exec_driver_sql(f"{head} VALUES {listed} {tail}", tuple(chain.from_iterable(batch)))
 
 
 def drop_scores(connection: Connection, keys: Collection[Key]) -> None:
     """Delete the scores with these keys, many in a statement."""
-    mark = "(?, ?)" if connection.dialect.name == "sqlite" else "(%s::text, %s::text)"
+    statement = "DELETE FROM trace_scores WHERE (trace_id, key) IN"
     for batch in batches(keys, ROWS):
-        listed = ", ".join([mark] * len(batch))
-        statement = f"DELETE FROM trace_scores WHERE (trace_id, key) IN (VALUES {listed})"
-        connection.exec_driver_sql(statement, tuple(chain.from_iterable(batch)))
+        if connection.dialect.name == "postgresql":
+            values = tuple(list(column) for column in zip(*batch, strict=True))
+            connection.exec_driver_sql(f"{statement} (SELECT * FROM unnest(%s::text[], %s::text[]))", values)
+        else:
+            listed = ", ".join(["(?, ?)"] * len(batch))
+            connection.exec_driver_sql(f"{statement} (VALUES {listed})", tuple(chain.from_iterable(batch)))
 
 
 def _row(trace_id: str, score: Score) -> tuple[Any, ...]:
@@ -176,11 +195,8 @@ def scores_of_many(connection: Connection, trace_ids: Sequence[str]) -> dict[str
     for batch in batches(trace_ids):
         query = select(trace_scores).where(trace_scores.c.trace_id.in_(batch)).order_by(trace_scores.c.id)
         for row in connection.execute(query).mappings():
-            results.setdefault(row["trace_id"], []).append(_score(row))
+            held = {name: row[name] for name in Score.model_fields}
+            # A key made of the content is ours and not shown.
+            held["key"] = None if row["key"].startswith("sha256:") else row["key"]
+            results.setdefault(row["trace_id"], []).append(Score.model_validate(held))
     return {trace_id: tuple(scores) for trace_id, scores in results.items()}
-
-
-def _score(row: RowMapping) -> Score:
-    held = {name: row[name] for name in Score.model_fields}
-    # A key made of the content is ours and not shown.
-    return Score.model_validate(held | {"key": None if row["key"].startswith("sha256:") else row["key"]})

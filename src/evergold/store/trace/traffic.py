@@ -5,18 +5,16 @@ to percentiles of all of them. The values that traffic is grouped by are those m
 others are one group.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from evergold.model.overview import Bucket, Grouping
 from evergold.store.database.rows import (
-    NEW_ONLY,
     change_among,
     delete_among,
     dumps,
@@ -47,27 +45,35 @@ OF_DAY = f"""bucket = '{Bucket.HOUR.value}' AND kind IN ({", ".join(f"'{kind.val
 TrafficKey = tuple[str, str, str]  # of a row: `model` or `name`, the hour or day, and which model or name
 
 
+@dataclass
+class TrafficSums:
+    """Sums over some traces and their scores, to which further ones are added. `latencies`: traces by the least of their bin."""
+
+    latencies: Counter[int] = field(default_factory=Counter)
+    traces: int = 0
+    failed: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    costed: int = 0
+    scored: int = 0
+    failing: int = 0
+
+    def add(self, other: "TrafficSums") -> None:
+        for name in ("traces", "failed", "tokens", "cost", "costed", "scored", "failing"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.latencies.update(other.latencies)
+
+
 class CountedTraffic:
-    """By key: sums over its traces (how many, failed, tokens, cost, with a cost), its traces by latency; by key, score and
-    source: how often it was given and how often it failed."""
+    """The sums of traces by key; and by key, score and source, how often it was given and how often it failed."""
 
     def __init__(self) -> None:
-        self.figures: dict[TrafficKey, tuple[float, ...]] = {}
-        self.latencies: dict[TrafficKey, Counter[int]] = {}
-        self.scores: dict[tuple[str, ...], tuple[int, int]] = {}
+        self.figures: defaultdict[TrafficKey, TrafficSums] = defaultdict(TrafficSums)
+        self.scores: defaultdict[tuple[str, ...], TrafficSums] = defaultdict(TrafficSums)
 
     @property
     def traces(self) -> int:
-        return sum(int(sums[0]) for key, sums in self.figures.items() if key[0] == Grouping.MODEL)
-
-    def add_traces(self, key: TrafficKey, sums: Sequence[float], latencies: Iterable[tuple[int, int]]) -> None:
-        held = self.figures.get(key, (0, 0, 0, 0.0, 0))
-        self.figures[key] = tuple(one + more for one, more in zip(held, sums, strict=True))
-        self.latencies.setdefault(key, Counter()).update(dict(latencies))
-
-    def add_scores(self, key: tuple[str, ...], scored: int, failing: int) -> None:
-        held = self.scores.get(key, (0, 0))
-        self.scores[key] = held[0] + scored, held[1] + failing
+        return sum(sums.traces for key, sums in self.figures.items() if key[0] == Grouping.MODEL)
 
 
 def count_hours(connection: Connection, hours: Iterable[str]) -> CountedTraffic:
@@ -77,13 +83,14 @@ def count_hours(connection: Connection, hours: Iterable[str]) -> CountedTraffic:
         within, given = _limit_hour(hour)
         for model, name, least, *counts in run_sql(connection, TRACES_OF_HOUR.format(within), **given):
             number, failed, tokens, cost, costed = counts
-            bins = [] if least is None else [(int(least), int(number))]
-            sums = (int(number), int(failed), int(tokens), float(cost), int(costed))
+            latencies = Counter({} if least is None else {int(least): int(number)})
+            sums = TrafficSums(latencies, int(number), int(failed), int(tokens), float(cost), int(costed))
             for kind, value in ((Grouping.MODEL, model), (Grouping.NAME, name)):
-                result.add_traces((kind.value, hour, value), sums, bins)
+                result.figures[kind.value, hour, value].add(sums)
         for model, name, score, source, scored, failing in run_sql(connection, SCORES_OF_HOUR.format(within), **given):
             for kind, value in ((Grouping.MODEL, model), (Grouping.NAME, name)):
-                result.add_scores((kind.value, hour, value, score, source), int(scored), int(failing))
+                given_of = TrafficSums(scored=int(scored), failing=int(failing))
+                result.scores[kind.value, hour, value, score, source].add(given_of)
     return result
 
 
@@ -115,25 +122,39 @@ def _replace(connection: Connection, bucket: Bucket, starts: Iterable[str], coun
     for table in ("traffic_figures", "traffic_scores"):
         change_among(connection, f"DELETE FROM {table} WHERE bucket = '{bucket.value}' AND start", wanted)
     figures = [
-        (bucket.value, *key, *sums, dumps(sorted(counted.latencies[key].items())))
-        for key, sums in counted.figures.items()
+        (
+            bucket.value,
+            *key,
+            one.traces,
+            one.failed,
+            one.tokens,
+            one.cost,
+            one.costed,
+            dumps(sorted(one.latencies.items())),
+        )
+        for key, one in counted.figures.items()
         if key[1] in wanted
     ]
-    scores = [(bucket.value, *key, *sums) for key, sums in counted.scores.items() if key[1] in wanted]
+    scores = [(bucket.value, *key, one.scored, one.failing) for key, one in counted.scores.items() if key[1] in wanted]
     for of, rows in ((traffic_figures, figures), (traffic_scores, scores)):
-        insert_rows(connection, of, [column.name for column in of.columns], rows, NEW_ONLY)
+        insert_rows(connection, of, [column.name for column in of.columns], rows, new_only=True)
 
 
 def _of_day(connection: Connection, day: str) -> CountedTraffic:
     """Add the hours of a day up."""
     result, given = CountedTraffic(), {"day": day, "end": f"{day}T99"}
-    figures = f"SELECT kind, value, latencies, traces, failed, tokens, cost, costed FROM traffic_figures WHERE {OF_DAY}"
-    for kind, value, bins, *sums in run_sql(connection, figures, **given):
-        result.add_traces((kind, day, value), sums, map(tuple, loads(bins)))
+    figures = f"SELECT kind, value, traces, failed, tokens, cost, costed, latencies FROM traffic_figures WHERE {OF_DAY}"
+    for kind, value, *sums, bins in run_sql(connection, figures, **given):
+        result.figures[kind, day, value].add(TrafficSums(read_bins(bins), *sums))
     scores = f"SELECT kind, value, name, source, scored, failing FROM traffic_scores WHERE {OF_DAY}"
     for kind, *key, scored, failing in run_sql(connection, scores, **given):
-        result.add_scores((kind, day, *key), scored, failing)
+        result.scores[(kind, day, *key)].add(TrafficSums(scored=scored, failing=failing))
     return result
+
+
+def read_bins(written: str) -> Counter[int]:
+    """Read how many traces each bin of latency has: `[[65,1],[72,4]]`."""
+    return Counter(dict(loads(written)))
 
 
 RECENT = 10_000  # the newest traces, which decide what values are counted by themselves
@@ -141,25 +162,8 @@ MOST_VALUES = 12
 OTHERS = None  # the group of all other values
 
 
-Bins = NDArray[np.int64]
-"""Rows of the least latency of a bin and how many traces are in it."""
-
-
-class TrafficCell(NamedTuple):
-    """Traces of one bucket and value; of each bin of latency, the least latency in it and how many there are."""
-
-    start: str
-    group: str | None
-    traces: int
-    failed: int
-    tokens: int
-    cost: float
-    costed: int
-    latencies: Bins
-
-
 class CheckCell(NamedTuple):
-    """Scores of one name and source on the traces of one bucket and value."""
+    """Scores of one name and source on the traces of one hour or day and group."""
 
     start: str
     group: str | None
@@ -176,18 +180,13 @@ def frequent_values(connection: Connection, by: Grouping) -> list[str]:
     return read_column(connection, query)
 
 
-def bins_of(text: str) -> Bins:
-    """Read `[[65,1],[72,4]]`, as bins are stored, without making an object of each pair."""
-    return np.fromstring(text.strip("[]").replace("],[", ","), dtype=np.int64, sep=",").reshape(-1, 2)
-
-
 def traffic_cells(
     connection: Connection, since: str, by: Grouping, bucket: Bucket, values: Iterable[str]
-) -> list[TrafficCell]:
-    """Read the figures since the bucket in which that moment lies."""
+) -> Iterator[tuple[str, str | None, TrafficSums]]:
+    """Read the figures since the bucket in which that moment lies: start, group, sums."""
     figures = "start, value, traces, failed, tokens, cost, costed, latencies FROM traffic_figures"
-    rows = _cells(connection, figures, since, by, bucket, values)
-    return [TrafficCell._make((*row, bins_of(bins))) for *row, bins in rows]
+    for start, group, *sums, bins in _cells(connection, figures, since, by, bucket, values):
+        yield start, group, TrafficSums(read_bins(bins), *sums)
 
 
 def check_cells(

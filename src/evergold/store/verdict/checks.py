@@ -19,7 +19,6 @@ from evergold.model.values import app_of, is_raw, seconds_between
 from evergold.store.case.content import Contents
 from evergold.store.conditions import APP
 from evergold.store.database.rows import (
-    NEW_ONLY,
     batches,
     change_among,
     delete_among,
@@ -258,7 +257,7 @@ def put_checked(
             named[each.trace_id] = f"{named.get(each.trace_id, ' ')}{each.check} "
         rows = [(mark[0], suite, named.get(mark[0], ""), *mark[1:], moment) for mark in marks]
         delete_among(connection, "trace_checks", "trace_id", list(whole))
-        insert_rows(connection, "trace_checks", MARK_COLUMNS, rows, NEW_ONLY)
+        insert_rows(connection, "trace_checks", MARK_COLUMNS, rows, new_only=True)
     count(connection, Counter(f"checks.failed.{each.check}" for each in failed))
     return len(fresh) + len(stale)
 

@@ -40,7 +40,6 @@ from evergold.store.database.rows import (
 )
 from evergold.store.schema import eval_dataset, trace_corrections, trace_scores
 from evergold.store.trace.scores import drop_score, enqueue
-from evergold.store.verdict.checks import BEFORE, NEXT
 from evergold.store.verdict.tiers import DETECTED, REMARK, REMARKS
 
 FIRST_DIGITS = 16
@@ -121,9 +120,14 @@ def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
     # Somebody, and not a remark that was detected, scored the answer as good.
     praised = f"""SELECT 1 FROM trace_scores WHERE trace_id = :id AND source IN ('user', 'human') AND NOT ({DETECTED})
         AND value >= :high LIMIT 1"""
+    # The remark calls the answer bad, and does not only doubt it.
+    grounded = (
+        f"SELECT 1 FROM trace_scores WHERE trace_id = :id AND {REMARK} AND value < :low AND comment = :said LIMIT 1"
+    )
+    remark = {"id": row["id"], "low": CALLED.failure_below, "said": row["text"][:SHOWN]}
     if row["author"] == BY_DETECTOR and (
         read_value(connection, praised, id=row["id"], high=CALLED.golden_from)
-        or not _is_grounded(connection, row["id"], row["text"])
+        or read_value(connection, grounded, **remark) is None
     ):
         return None
     # The reply to the correcting message is the trace that has this message as its input.
@@ -140,15 +144,6 @@ def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
         return None
     text = strip_admission(reply.output_text)
     return Answer(text=text, tool_calls=calls or None, trace_id=reply.id) if text or calls else None
-
-
-def _is_grounded(connection: Connection, trace_id: str, message: str) -> bool:
-    """Whether the remark that this message makes calls the answer bad, and does not only doubt it."""
-    query = (
-        f"""SELECT 1 FROM trace_scores WHERE trace_id = :id AND {REMARK} AND value < :low AND comment = :said LIMIT 1"""
-    )
-    params = {"id": trace_id, "low": CALLED.failure_below, "said": message[:SHOWN]}
-    return read_value(connection, query, **params) is not None
 
 
 def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) -> Case:
@@ -244,46 +239,28 @@ MOST = 4000  # characters of a message and of an answer that a detector is given
 
 def messages_after(connection: Connection, trace_ids: Iterable[str]) -> list[UserMessage]:
     """Give the messages of these traces and of the next ones of their sessions, each with the turns before it."""
-    start = dict.fromkeys(trace_ids)
-    later = _neighbours(connection, list(start), NEXT, EARLIER)
-    wanted = dict.fromkeys([*start, *(one for chain in later.values() for one in chain)])
-    # A new trace can be the answer that a later message remarks on, so messages after it are looked at again.
-    before = _neighbours(connection, list(wanted), BEFORE, EARLIER)
-    before = {trace_id: chain for trace_id, chain in before.items() if chain}
+    start = set(trace_ids)
+    query = (
+        "SELECT t.session_id, t.id FROM traces t WHERE t.session_id IN (SELECT s.session_id FROM traces s WHERE s.id"
+    )
+    sessions = group_among(connection, query, start, ") ORDER BY t.started_at, t.seq")
+    before: dict[str, list[str]] = {}
+    for turns in (list(dict.fromkeys(turns)) for turns in sessions.values()):
+        for number, trace_id in enumerate(turns):
+            # A new trace can be the answer that a later message remarks on, so messages after it are looked at again.
+            if number and not start.isdisjoint(turns[max(0, number - EARLIER) : number + 1]):
+                before[trace_id] = turns[max(0, number - EARLIER) : number][::-1]
     query = f"""SELECT id, substr(input_text, 1, {MOST}), substr(output_text, 1, {MOST}), started_at FROM traces
         WHERE id"""
-    ids = {*before, *(one for chain in before.values() for one in chain)}
+    ids = {*before, *(one for turns in before.values() for one in turns)}
     rows = {row[0]: tuple(row[1:]) for row in rows_among(connection, query, ids)}
     messages = []
-    for trace_id, chain in before.items():
+    for trace_id, turns in before.items():
         message, reply, at = rows[trace_id]
-        turns = ((one, *rows[one]) for one in chain if one in rows)
-        earlier = [EarlierTurn(one, asked, answer, seconds_between(began, at)) for one, asked, answer, began in turns]
+        known = ((one, *rows[one]) for one in turns)
+        earlier = [EarlierTurn(one, asked, answer, seconds_between(began, at)) for one, asked, answer, began in known]
         messages.append(UserMessage(trace_id, message, tuple(earlier), reply))
     return messages
-
-
-def _neighbours(connection: Connection, ids: Sequence[str], query: str, steps: int) -> dict[str, list[str]]:
-    """By trace, the next `steps` traces of its session in one direction, found for all of them at once, step by step."""
-    links: dict[str, str | None] = {}
-    front = list(ids)
-    for _ in range(steps):
-        # Sessions overlap: a trace whose neighbour is known is not asked again.
-        front = [one for one in dict.fromkeys(front) if one not in links]
-        links |= dict.fromkeys(front)
-        query_of = f"SELECT t.id, {query} FROM traces t WHERE t.session_id IS NOT NULL AND t.id"
-        links |= {row[0]: row[1] for row in rows_among(connection, query_of, front)}
-        front = [after for one in front if (after := links[one]) is not None]
-    return {one: _chain(one, links, steps) for one in ids}
-
-
-def _chain(first: str, links: dict[str, str | None], steps: int) -> list[str]:
-    chain: list[str] = []
-    at = links.get(first)
-    while at is not None and len(chain) < steps:
-        chain.append(at)
-        at = links.get(at)
-    return chain
 
 
 def put_remark(connection: Connection, message_id: str, remark: Remark, detector: str) -> bool:
