@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection
 
 from evergold.model.operations import IngestReport
-from evergold.model.trace import REACTION_SCORE, Correction, Reaction, ScoreLine, ScoreSource, reaction_value
+from evergold.model.trace import REACTION_SCORE, Correction, Reaction, Score, ScoreLine, ScoreSource, reaction_value
 from evergold.store.trace.scores import drop_score, keep_pending, put_scores, put_scores_of_many
 from evergold.store.trace.traces import known_traces, put_correction
 
@@ -51,24 +51,15 @@ def _apply(connection: Connection, record: Feedback, report: IngestReport) -> No
         changed = put_scores(connection, record.trace_id, [record])
         report.scores += changed
     elif isinstance(record, Reaction):
-        changed = _react(connection, record)
+        # One score per person: a changed reaction replaces the earlier one, a removed one takes it away.
+        if record.emoji is None:
+            changed = int(drop_score(connection, record.trace_id, record.key))
+        else:
+            value, by_user = reaction_value(record.emoji), {"source": ScoreSource.USER, "key": record.key}
+            score = Score(name=REACTION_SCORE, value=value, comment=record.emoji, **by_user)
+            changed = put_scores(connection, record.trace_id, [score])
         report.reactions += changed
     else:
         changed = int(put_correction(connection, record))
         report.corrections += changed
     report.duplicates += not changed
-
-
-def _react(connection: Connection, reaction: Reaction) -> int:
-    """One score per person: a changed reaction replaces the earlier one, a removed one takes it away."""
-    if reaction.emoji is None:
-        return int(drop_score(connection, reaction.trace_id, reaction.key))
-    score = ScoreLine(
-        trace_id=reaction.trace_id,
-        name=REACTION_SCORE,
-        value=reaction_value(reaction.emoji),
-        source=ScoreSource.USER,
-        comment=reaction.emoji,
-        key=reaction.key,
-    )
-    return put_scores(connection, reaction.trace_id, [score])

@@ -154,7 +154,7 @@ def copies_of(connection: Connection, user: str) -> Erased:
         cases=len(entries),
         case_ids=case_ids,
         locations=sorted({row[0] for row in rows_among(connection, LOCATIONS, case_ids)}),
-        tags=_theirs_alone(connection, sorted(counted), [entry for entry, _ in entries]),
+        tags=_tags_without_others(connection, sorted(counted), [entry for entry, _ in entries]),
     )
 
 
@@ -171,7 +171,7 @@ def erase_user(connection: Connection, user: str, who: str, why: str, begun: Era
     erased = copies_of(connection, user)
     if begun is not None:
         erased.build_files, erased.spooled, erased.archived = begun.build_files, begun.spooled, begun.archived
-    with _for_good(connection):
+    with _overwriting_deleted(connection):
         _erase(connection, user, trace_ids, erased)
     insert = "INSERT INTO tombstones (kind, subject, who, why, counts) VALUES ('user', :user, :who, :why, :counts)"
     run_sql(connection, insert, user=content_hash(user), who=who, why=why, counts=dumps(erased.counts()))
@@ -189,7 +189,7 @@ def _erase(connection: Connection, user: str, trace_ids: Sequence[str], erased: 
     for build, manifest in _manifests(connection, erased.case_ids).items():
         kept = dumps(without_tags(manifest, erased.tags))
         run_sql(connection, "UPDATE builds SET manifest = :kept WHERE id = :id", kept=kept, id=build)
-    _unsay(connection, user)
+    _delete_feedback(connection, user)
     if erased.case_ids:
         # Replies may quote what was asked, and their keys do not say whose it was.
         run_sql(connection, "DELETE FROM response_cache")
@@ -200,8 +200,8 @@ def _erase(connection: Connection, user: str, trace_ids: Sequence[str], erased: 
 
 
 @contextmanager
-def _for_good(connection: Connection) -> Iterator[None]:
-    """SQLite overwrites what it deletes only where it is told or built to; PostgreSQL clears it away at its next VACUUM."""
+def _overwriting_deleted(connection: Connection) -> Iterator[None]:
+    """Have SQLite overwrite what it deletes, as not every build does; PostgreSQL clears it away at its next VACUUM."""
     if connection.dialect.name != "sqlite":
         yield
         return
@@ -217,8 +217,8 @@ def _traces_of(connection: Connection, user: str) -> list[str]:
     return read_column(connection, "SELECT id FROM traces WHERE user_id = :user", user=user)
 
 
-def _unsay(connection: Connection, user: str) -> None:
-    """Take back what the user said of traces that are not theirs; those are judged anew."""
+def _delete_feedback(connection: Connection, user: str) -> None:
+    """Delete corrections and reactions of the user on other people's traces, which are then curated again."""
     author = json_value(connection.dialect.name, "body", "author")
     run_sql(connection, f"DELETE FROM pending_records WHERE {author} = :user", user=user)
     # The key of a person's reactions is the same on every trace.
@@ -269,8 +269,8 @@ def _manifests(connection: Connection, case_ids: Sequence[str]) -> dict[int, dic
     return {row.id: loads(row.manifest) for row in rows_among(connection, query, case_ids, ")")}
 
 
-def _theirs_alone(connection: Connection, tags: Sequence[str], entries: Sequence[int]) -> set[str]:
-    """Those of the tags that no case beside these has."""
+def _tags_without_others(connection: Connection, tags: Sequence[str], entries: Sequence[int]) -> set[str]:
+    """List those of the tags that no case beside these entries has."""
     others: Counter[str] = Counter()
     query = "SELECT tag, count(*) FROM eval_dataset_tags WHERE {}"
     for column, values, sign in (("tag", tags, 1), ("dataset_id", entries, -1)):

@@ -25,7 +25,7 @@ class StoredTrace(NamedTuple):
 
 
 @dataclass
-class Sorted:
+class SortedSpans:
     """A batch held against what is stored."""
 
     fresh: list[SpanRow] = field(default_factory=list)
@@ -40,14 +40,14 @@ def sort_spans(
     batch: Sequence[SpanRow],
     known: Mapping[str, StoredTrace],
     replaceable: Collection[SpanKey] = (),
-) -> Sorted:
+) -> SortedSpans:
     """Which rows are new, and which at odds with the first content of their id; the others are repeated.
 
     `known`: the stored traces; their rows, stored or new, hold their own texts (`unshare_texts`).
     `closed` are spans of a trace that was given whole, by its own content; it takes no more. `growing` are the traces
     that are stored already and get more spans. `replacing` are rows of `replaceable` spans, whose content has grown.
     """
-    result = Sorted()
+    result = SortedSpans()
     open_traces = [trace_id for trace_id, stored in known.items() if not stored.given_whole]
     # Texts and attributes of stored spans are read only for ids that were sent again.
     held = held_spans(connection, open_traces, {(row.trace_id, row.id) for row in batch}, known) if open_traces else {}
