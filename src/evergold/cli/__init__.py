@@ -93,7 +93,7 @@ class LazyVerbs(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.command(cls=LazyVerbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=LazyVerbs, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.option("--home", metavar="DIR", help="Workspace folder (default: .evergold here).")
 @click.option("--db", metavar="URL", help="PostgreSQL URL or SQLite file.")
 @click.option("--debug", is_flag=True, help="Show tracebacks of expected errors.")

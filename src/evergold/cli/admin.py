@@ -83,7 +83,7 @@ def alerts_command() -> None:
 
 @alerts_command.command("list")
 @click.option("--firing", is_flag=True, help="Only those that fire now.")
-@click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 500), default=50, help="How many at most.")
 @report_verb
 def list_alerts(workspace: Workspace, firing: bool, limit: int, as_json: bool) -> None:
     """List alerts, those that fire first, with how far their notification is."""
@@ -133,7 +133,7 @@ def remove_alert_rule(workspace: Workspace, name: str, as_json: bool) -> None:
 
 @alerts_command.command("mute")
 @click.argument("name")
-@click.option("--hours", type=click.FloatRange(0, 24 * 90), default=24.0, show_default=True, help="0: no longer muted.")
+@click.option("--hours", type=click.FloatRange(0, 24 * 90), default=24.0, help="0: no longer muted.")
 @report_verb
 def mute_alert_rule(workspace: Workspace, name: str, hours: float, as_json: bool) -> None:
     """Send no notification of a rule for some hours; its alerts are still listed."""
@@ -173,8 +173,8 @@ def _delivery_text(alert: Alert) -> str:
 
 
 @click.command()
-@click.option("--dataset", default="live", show_default=True, help="Which dataset.")
-@click.option("--days", type=click.IntRange(1, 3660), default=30, show_default=True, help="How many days back.")
+@click.option("--dataset", default="live", help="Which dataset.")
+@click.option("--days", type=click.IntRange(1, 3660), default=30, help="How many days back.")
 @report_verb
 def stats_command(workspace: Workspace, dataset: str, days: int, as_json: bool) -> None:
     """Totals per type, golden and candidates apart, per tag and per day."""

@@ -149,20 +149,15 @@ def _print_build(manifest: Manifest, path: Path) -> None:
 @click.command()
 @click.argument("manifest", type=A_PATH, default=DEFAULT_MANIFEST, required=False)
 @click.option("--baseline", type=A_PATH, help="Manifest of an earlier version to compare with.")
-@click.option("--max-drop", type=float, default=0.10, show_default=True, help="Share of records a split may lose.")
-@click.option(
-    "--max-drift", type=float, default=0.20, show_default=True, help="How far a distribution may move, 0 to 1."
-)
+@click.option("--max-drop", type=float, default=0.10, help="Share of records a split may lose.")
+@click.option("--max-drift", type=float, default=0.20, help="How far a distribution may move, 0 to 1.")
 @click.option("--sample", type=int, default=0, help="Print this many records of each split for a spot check.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Which records the sample draws.")
-@click.option(
-    "--judged", type=int, default=50, show_default=True, help="Records of each split that the offline judge reads."
-)
+@click.option("--seed", type=int, default=0, help="Which records the sample draws.")
+@click.option("--judged", type=int, default=50, help="Records of each split that the offline judge reads.")
 @click.option(
     "--max-ungrounded",
     type=float,
     default=MOST_UNGROUNDED,
-    show_default=True,
     help="Share of judged records that may have a sentence without support.",
 )
 @click.option("--repo", type=A_PATH, help="Prove the rows of a dataset A or B file against this repository instead.")

@@ -150,12 +150,12 @@ def cases_command() -> None:
 @click.option("--dataset", help="Only this dataset.")
 @click.option("--kind", type=click.Choice(CASE_KINDS))
 @trust_options
-@click.option("--status", type=click.Choice(CASE_STATUSES), default="active", show_default=True)
+@click.option("--status", type=click.Choice(CASE_STATUSES), default="active")
 @click.option("--tag", help="Only cases with this tag.")
 @click.option("--trace", "trace_id", help="Only cases of this trace.")
 @click.option("--since", metavar="TIME", help="Only cases made at or after this time (UTC).")
 @click.option("--search", help="Only cases whose texts contain this.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, help="How many at most.")
 @report_verb
 def list_cases(workspace: Workspace, limit: int, as_json: bool, **filters: object) -> None:
     """List cases, newest first."""
@@ -202,7 +202,7 @@ def show_case(workspace: Workspace, dataset: str, case_id: str, history: bool, a
 @click.argument("case_id")
 @click.option("--add", multiple=True, metavar="TAG", help="Add this tag; may be repeated.")
 @click.option("--remove", multiple=True, metavar="TAG", help="Remove this tag; may be repeated.")
-@click.option("--who", default="cli", show_default=True, help="Recorded as the author.")
+@click.option("--who", default="cli", help="Recorded as the author.")
 @with_workspace
 def tag_case(
     workspace: Workspace, dataset: str, case_id: str, add: tuple[str, ...], remove: tuple[str, ...], who: str
@@ -216,7 +216,7 @@ def tag_case(
 @click.argument("file", type=A_PATH)
 @click.option("--format", "format_name", help="Format of the file (default: recognised).")
 @click.option("--dataset", help="Put the cases into this dataset (default: what the file says).")
-@click.option("--who", default="cli", show_default=True, help="Recorded as the author.")
+@click.option("--who", default="cli", help="Recorded as the author.")
 @click.option("--repo", "repo_dir", type=A_PATH, help="Prove base commits here (default: review.repo_dir).")
 @report_verb
 def import_command(workspace: Workspace, file: Path, as_json: bool, **given: Any) -> int:
@@ -243,7 +243,7 @@ def import_command(workspace: Workspace, file: Path, as_json: bool, **given: Any
 
 @click.command()
 @click.argument("dataset")
-@click.option("--format", "format_name", default="live-jsonl", show_default=True, help="`evergold plugins` lists them.")
+@click.option("--format", "format_name", default="live-jsonl", help="`evergold plugins` lists them.")
 @click.option("--out", type=A_PATH, help="File or folder (default: DATASET with the usual ending).")
 @trust_options
 @click.option("--tag", help="Only cases with this tag.")

@@ -49,10 +49,7 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "Documents become an offline RAG dataset, quoted where there is no model",
         ("generate", "--documents", "samples/documents", "--out", "generated/offline_dataset.jsonl", "--fresh"),
     ),
-    (
-        "RAG generations become evaluation splits",
-        ("build", "--offline-dataset", "samples/offline_dataset.jsonl", *RAG),
-    ),
+    ("RAG generations become evaluation splits", ("build", "--offline-dataset", "samples/offline_dataset.jsonl", *RAG)),
     ("and the splits are checked: schema, counts, hashes", ("check", "rag/manifest.json")),
     (
         "Merged work in a repository becomes a retrieval benchmark",
@@ -74,7 +71,7 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 @click.command()
 @click.option("--no-serve", is_flag=True, help="End after the report.")
 @click.option("--keep", is_flag=True, help="Go on with the data of an earlier demo instead of starting anew.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="Port to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8321, help="Port to listen on.")
 def demo_command(no_serve: bool, keep: bool, port: int) -> int:
     """Run the whole loop on sample data, print what happened, then serve the dashboard.
 

@@ -29,7 +29,9 @@ SHOWN = 10
 
 
 destination_options = combine_options(
-    click.option("--out-dir", type=PathOrUrl(file_okay=False), default=Path(), help="Where the two files go."),
+    click.option(
+        "--out-dir", type=PathOrUrl(file_okay=False), default=Path(), show_default=False, help="Where the two files go."
+    ),
     click.option("--full", is_flag=True, help="Extract everything again and overwrite."),
     click.option("--into-store", is_flag=True, help="Also put the cases, with their evidence, into dataset 'context'."),
     json_flag,
@@ -66,16 +68,8 @@ def extract_command() -> None:
 @click.option("--sidekick-db", type=A_PATH, help="Database (default: where the app keeps it).")
 @click.option("--skip-archived", is_flag=True, help="Leave archived tasks out.")
 @click.option("--all-approvals", is_flag=True, help="A case per merge request, approved or not.")
-@click.option(
-    "--range-side", type=click.Choice(["base", "head"]), default="base", show_default=True, help="Whose line numbers."
-)
-@click.option(
-    "--hunk-context",
-    type=click.Choice(["trim", "keep"]),
-    default="trim",
-    show_default=True,
-    help="Unchanged lines of hunks.",
-)
+@click.option("--range-side", type=click.Choice(["base", "head"]), default="base", help="Whose line numbers.")
+@click.option("--hunk-context", type=click.Choice(["trim", "keep"]), default="trim", help="Unchanged lines of hunks.")
 @destination_options
 @with_workspace
 def extract_sidekick(workspace: Workspace, as_json: bool, **given: Any) -> int:
@@ -84,13 +78,11 @@ def extract_sidekick(workspace: Workspace, as_json: bool, **given: Any) -> int:
 
 
 @extract_command.command("git")
-@click.option("--repo", type=A_PATH, default=Path(), help="The repository (default: here).")
-@click.option("--revision", default="HEAD", show_default=True, help="Branch, tag or commit to start from.")
-@click.option("--since", default="", metavar="DATE|COMMIT", help="Only what is newer.")
+@click.option("--repo", type=A_PATH, default=Path(), show_default=False, help="The repository (default: here).")
+@click.option("--revision", default="HEAD", help="Branch, tag or commit to start from.")
+@click.option("--since", default="", show_default=False, metavar="DATE|COMMIT", help="Only what is newer.")
 @click.option("--first-parent", is_flag=True, help="The main line only: a merge is one case.")
-@click.option(
-    "--max-files", type=click.IntRange(1), default=20, show_default=True, help="More files than that is a bulk change."
-)
+@click.option("--max-files", type=click.IntRange(1), default=20, help="More files than that is a bulk change.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Further files that do not count.")
 @click.option(
     "--no-default-excludes",
@@ -100,7 +92,6 @@ def extract_sidekick(workspace: Workspace, as_json: bool, **given: Any) -> int:
 @click.option(
     "--kinds",
     default="feature,fix,refactor",
-    show_default=True,
     metavar="KIND,…",
     help="Kinds of commits: feature, fix, refactor, docs, tests, dependency, ci, release, revert, merge, or all.",
 )
@@ -206,17 +197,13 @@ DECIDING = frozenset(
 @click.argument("predictions", type=A_PATH)
 @click.argument("other", type=A_PATH, required=False)
 @click.option(
-    "--tier",
-    type=click.Choice(["edited", "core", "all"]),
-    default="edited",
-    show_default=True,
-    help="Which gold must be found.",
+    "--tier", type=click.Choice(["edited", "core", "all"]), default="edited", help="Which gold must be found."
 )
 @click.option("--per-case", type=A_PATH, metavar="F", help="Write the scores of single cases (JSONL).")
 @click.option("--html", type=A_PATH, metavar="F", help="Write a report with the chart of recall against line budget.")
 @click.option("--repo", type=A_PATH, help="Adds budgets in tokens, symbols, and ranges outside files.")
 @click.option("--all", "every", is_flag=True, help="Show every figure; without it the six that decide.")
-@click.option("--seed", default=0, show_default=True, help="Of the bootstrap draws.")
+@click.option("--seed", default=0, help="Of the bootstrap draws.")
 @cluster_option
 @report_verb
 def score_retrieval_command(

@@ -26,8 +26,8 @@ def judge_command() -> None:
 @click.option("--judge", metavar="NAME", help="offline, openai/gpt-4o, panel:openai/a,offline, …")
 @click.option("--labels", type=A_PATH, help="JSONL: input, output, expected, contexts, label (0 to 1).")
 @click.option("--from-review", metavar="DATASET", help="People's verdicts on a stored dataset instead of a file.")
-@click.option("--metric", default="correctness", show_default=True, help="What the judge is asked.")
-@click.option("--passing", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="From here it is a pass.")
+@click.option("--metric", default="correctness", help="What the judge is asked.")
+@click.option("--passing", type=click.FloatRange(0, 1), default=0.5, help="From here it is a pass.")
 @report_verb
 def calibrate_judge(workspace: Workspace, as_json: bool, **options: Any) -> None:
     """Measure JUDGE against people: agreement, kappa, false passes and false fails, with 95 % intervals.
@@ -50,9 +50,9 @@ def calibrate_judge(workspace: Workspace, as_json: bool, **options: Any) -> None
 
 @judge_command.command("try")
 @click.option("--metric", required=True, type=click.Choice(["correctness", "faithfulness", "answer_relevancy"]))
-@click.option("--question", default="", help="What was asked.")
+@click.option("--question", default="", show_default=False, help="What was asked.")
 @click.option("--answer", required=True, help="The answer to judge.")
-@click.option("--reference", default="", help="The right answer, for correctness.")
+@click.option("--reference", default="", show_default=False, help="The right answer, for correctness.")
 @click.option(
     "--context", "contexts", multiple=True, help="A passage the answer rests on, for faithfulness; repeatable."
 )
@@ -90,8 +90,8 @@ def try_judge(
 @click.argument("second")
 @click.option("--labels", type=A_PATH, help="JSONL: input, output, expected, contexts, label.")
 @click.option("--from-review", metavar="DATASET", help="People's verdicts on a stored dataset instead of a file.")
-@click.option("--metric", default="correctness", show_default=True, help="What the judges are asked.")
-@click.option("--passing", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="From here it is a pass.")
+@click.option("--metric", default="correctness", help="What the judges are asked.")
+@click.option("--passing", type=click.FloatRange(0, 1), default=0.5, help="From here it is a pass.")
 @report_verb
 def compare_judges(workspace: Workspace, first: str, second: str, as_json: bool, **options: Any) -> None:
     """Measure two judges on the same labels and say which one to use, with intervals."""

@@ -84,9 +84,7 @@ def report_verb(verb: Callable[..., T]) -> Callable[..., T]:
     return json_flag(with_workspace(verb))
 
 
-candidates_option = click.option(
-    "--candidates", type=click.Choice(CANDIDATES), default="exclude", show_default=True, help=CANDIDATES_HELP
-)
+candidates_option = click.option("--candidates", type=click.Choice(CANDIDATES), default="exclude", help=CANDIDATES_HELP)
 evidence_option = click.option(
     "--evidence",
     multiple=True,

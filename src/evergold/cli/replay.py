@@ -85,7 +85,7 @@ def draft_users(workspace: Workspace, dataset: str, filters: tuple[str, ...], mo
 @click.argument("case_id")
 @click.option("--goal", help="What the user wants; without it the draft's goal stays.")
 @click.option("--persona", help="Who the user is; without it the draft's persona stays.")
-@click.option("--who", default="cli", show_default=True, help="Recorded as the author.")
+@click.option("--who", default="cli", help="Recorded as the author.")
 @with_workspace
 def confirm_user(
     workspace: Workspace, dataset: str, case_id: str, goal: str | None, persona: str | None, who: str

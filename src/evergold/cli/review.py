@@ -16,7 +16,7 @@ PAGES = {"files": "/dev/evaldata", "queue": "/review"}
 
 
 @click.group(invoke_without_command=True)
-@click.option("--page", type=click.Choice(list(PAGES)), default="files", show_default=True, help="Which page to open.")
+@click.option("--page", type=click.Choice(list(PAGES)), default="files", help="Which page to open.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default 8321; 0: any free one).")
 @click.option("--repo-dir", type=click.Path(exists=True, file_okay=False), help="Repository that proves base commits.")
 @click.option("--sidekick-db", type=click.Path(exists=True, dir_okay=False), help="Sidekick database with the flows.")
@@ -50,7 +50,7 @@ def review_command(
 @click.option("--kind", type=click.Choice(CASE_KINDS))
 @click.option("--review", type=click.Choice(REVIEW_STATES))
 @click.option("--standing", type=click.Choice(STANDINGS))
-@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, help="How many at most.")
 @report_verb
 def list_queue(workspace: Workspace, limit: int, as_json: bool, **filters: object) -> None:
     """List what waits for a person."""
@@ -67,9 +67,9 @@ def list_queue(workspace: Workspace, limit: int, as_json: bool, **filters: objec
 @click.argument("dataset")
 @click.argument("case_id")
 @click.argument("verdict", type=click.Choice(VERDICTS))
-@click.option("--who", default="cli", show_default=True, help="The reviewer's name.")
+@click.option("--who", default="cli", help="The reviewer's name.")
 @click.option("--answer", help="The right answer, where it is edited.")
-@click.option("--comment", default="", help="Why.")
+@click.option("--comment", default="", show_default=False, help="Why.")
 @click.option("--adjudicate", is_flag=True, help="Settle a dispute.")
 @click.option("--override-base", is_flag=True, help="Approve although the repository disproves the base commit.")
 @with_workspace
@@ -94,7 +94,7 @@ def decide_case(
 @click.option("--must", multiple=True, help='Add what an answer must do: --must "names the deadline".')
 @click.option("--must-not", multiple=True, help="Add what an answer must not do.")
 @click.option("--accept", is_flag=True, help="Add the drafts.")
-@click.option("--who", default="cli", show_default=True, help="Who changes the case.")
+@click.option("--who", default="cli", help="Who changes the case.")
 @report_verb
 def change_assertions(
     workspace: Workspace,
@@ -130,7 +130,7 @@ def change_assertions(
 @review_command.command("questions")
 @click.argument("dataset")
 @click.argument("file", required=False, type=A_PATH)
-@click.option("--who", default="cli", show_default=True, help="Who changes the questions.")
+@click.option("--who", default="cli", help="Who changes the questions.")
 @with_workspace
 def change_questions(workspace: Workspace, dataset: str, file: Path | None, who: str) -> None:
     """Print the questions that reviewers of DATASET answer, or replace them by those of FILE (TOML or YAML)."""
@@ -140,7 +140,7 @@ def change_questions(workspace: Workspace, dataset: str, file: Path | None, who:
 
 
 @review_command.command("next")
-@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, help="How many at most.")
 @click.option("--dataset", help="Only this dataset.")
 @report_verb
 def list_next(workspace: Workspace, limit: int, dataset: str | None, as_json: bool) -> None:
@@ -153,7 +153,7 @@ def list_next(workspace: Workspace, limit: int, dataset: str | None, as_json: bo
 
 @review_command.command("fill")
 @click.option("--gaps", type=click.IntRange(1, 500), required=True, metavar="N", help="So many traces of the gaps.")
-@click.option("--who", default="cli", show_default=True, help="Who fills the queue.")
+@click.option("--who", default="cli", help="Who fills the queue.")
 @report_verb
 def fill_queue(workspace: Workspace, gaps: int, who: str, as_json: bool) -> None:
     """Queue cases of topics that lack golden cases (`evergold coverage` lists them), the largest gaps first."""

@@ -30,14 +30,12 @@ coverage_option = click.option(
     "--min-coverage",
     type=click.FloatRange(0, 1),
     default=0.95,
-    show_default=True,
     help="Exit code 3 where a smaller share of the attempts has a value.",
 )
 errors_option = click.option(
     "--errors",
     type=click.Choice(["count", "exclude"]),
     default="count",
-    show_default=True,
     help="Attempts that got no reply count as the worst value, or are left out, which passes no gate.",
 )
 replay_options = combine_options(
@@ -96,8 +94,8 @@ replay_options = combine_options(
     help="Repeat for several, or a,b; NAME:param=value sets one. A retriever is measured by lines and files if none is given.",
 )
 @click.option("--judge", metavar="NAME", help="Who judges: offline (default) or a model's name.")
-@click.option("--trials", type=click.IntRange(1, 1000), default=1, show_default=True, help="Attempts per case.")
-@click.option("--concurrency", type=click.IntRange(1, 1000), default=20, show_default=True, help="Most calls at once.")
+@click.option("--trials", type=click.IntRange(1, 1000), default=1, help="Attempts per case.")
+@click.option("--concurrency", type=click.IntRange(1, 1000), default=20, help="Most calls at once.")
 @click.option("--budget", metavar="TOKENS|$MONEY", help="Hard limit, of target and judge: 50000, or $2.50.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first N cases.")
 @candidates_option

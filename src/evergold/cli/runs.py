@@ -31,7 +31,7 @@ def runs_command() -> None:
 @click.option("--dataset", help="Only runs of this dataset.")
 @click.option("--model", help="Only runs of this model.")
 @click.option("--status", type=click.Choice(STATUSES))
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, help="How many at most.")
 @report_verb
 def list_runs(workspace: Workspace, as_json: bool, **filters: Any) -> None:
     """List runs, newest first."""
@@ -51,7 +51,7 @@ def list_runs(workspace: Workspace, as_json: bool, **filters: Any) -> None:
 @click.argument("run_id")
 @click.option("--case", "case_id", help="One case whole: question, expected, answer, every measurement.")
 @click.option("--failures", is_flag=True, help="Only attempts that failed or scored below 0.5.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1), default=50, help="How many at most.")
 @report_verb
 def show_run(workspace: Workspace, run_id: str, case_id: str | None, failures: bool, limit: int, as_json: bool) -> None:
     """Show a run: its means and its attempts, or one case of it."""
@@ -159,9 +159,9 @@ def show_leaderboard(workspace: Workspace, dataset: str | None, weighted: bool |
 @runs_command.command("to-review")
 @click.argument("run_id")
 @click.argument("case_id")
-@click.option("--trial", type=click.IntRange(0), default=0, show_default=True, help="Which attempt, from 0.")
-@click.option("--dataset", default="failures", show_default=True, help="Dataset the case goes into.")
-@click.option("--who", default="cli", show_default=True, help="Recorded as the author.")
+@click.option("--trial", type=click.IntRange(0), default=0, help="Which attempt, from 0.")
+@click.option("--dataset", default="failures", help="Dataset the case goes into.")
+@click.option("--who", default="cli", help="Recorded as the author.")
 @with_workspace
 def send_to_review(workspace: Workspace, run_id: str, case_id: str, trial: int, dataset: str, who: str) -> None:
     """Turn an attempt into a case to review."""
@@ -236,13 +236,11 @@ def _mean_text(mean: Any) -> str:
 
 @click.command()
 @click.argument("run_id")
-@click.option("--format", "form", type=click.Choice(["terminal", *FORMATS]), default="terminal", show_default=True)
+@click.option("--format", "form", type=click.Choice(["terminal", *FORMATS]), default="terminal")
 @click.option("--out", "--output", "output", type=PathOrUrl(dir_okay=False), help="Write to a file, not the terminal.")
-@click.option(
-    "--reducer", default="mean", show_default=True, help="Trials → one value: mean, median, mode, max, pass@K, pass^K."
-)
-@click.option("--passing", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Below it is a failure.")
-@click.option("--failures", type=click.IntRange(0, 1000), default=20, show_default=True, help="How many are shown.")
+@click.option("--reducer", default="mean", help="Trials → one value: mean, median, mode, max, pass@K, pass^K.")
+@click.option("--passing", type=click.FloatRange(0, 1), default=0.5, help="Below it is a failure.")
+@click.option("--failures", type=click.IntRange(0, 1000), default=20, help="How many are shown.")
 @click.option(
     "--weighted/--unweighted",
     default=None,
@@ -319,7 +317,6 @@ class GateCommand(click.Command):
     "--margin",
     type=click.FloatRange(0, 1),
     default=0.03,
-    show_default=True,
     help="The smallest difference that matters, as a share of the metric's scale.",
 )
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only these metrics.")
@@ -334,7 +331,6 @@ class GateCommand(click.Command):
     "--tolerance",
     type=click.FloatRange(0, 1),
     default=0.05,
-    show_default=True,
     help="With --gate: the drop that passes, as a share of the metric's scale.",
 )
 @coverage_option
@@ -351,7 +347,7 @@ class GateCommand(click.Command):
     default=None,
     help="Compare question by question, or case by case.  [default: by question where both runs were started so]",
 )
-@click.option("--format", "form", type=click.Choice(["terminal", "markdown"]), default="terminal", show_default=True)
+@click.option("--format", "form", type=click.Choice(["terminal", "markdown"]), default="terminal")
 @report_verb
 def compare_command(
     workspace: Workspace, baseline: str, candidates: tuple[str, ...], as_json: bool, **options: Any

@@ -82,7 +82,7 @@ def traces_command() -> None:
 @click.option("--since", metavar="TIME", help="Only traces begun at or after this time (UTC).")
 @click.option("--until", metavar="TIME", help="Only traces begun before this time (UTC).")
 @click.option("--search", help="Words said anywhere in it, the last one as a beginning; or an id's beginning.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, help="How many at most.")
 @click.option("--before", metavar="CURSOR", help="The page after: `next` of the page before, as --json prints it.")
 @report_verb
 def list_traces(workspace: Workspace, limit: int, before: str | None, as_json: bool, **filters: object) -> None:
@@ -228,8 +228,8 @@ def prune_traces(workspace: Workspace, older_than: str, dry_run: bool, as_json: 
 
 @traces_command.command("erase")
 @click.option("--user", required=True, metavar="USER", help="The user id the traces carry.")
-@click.option("--who", default="cli", show_default=True, help="Who asks for it; stands in the tombstone.")
-@click.option("--why", default="", help="Why; stands in the tombstone.")
+@click.option("--who", default="cli", help="Who asks for it; stands in the tombstone.")
+@click.option("--why", default="", show_default=False, help="Why; stands in the tombstone.")
 @click.option("--dry-run", is_flag=True, help="Count traces, cases and archived traces; erase nothing.")
 @report_verb
 def erase_user(workspace: Workspace, user: str, who: str, why: str, dry_run: bool, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from evergold.cli.output import echo, emit_json, print_result, table
 from evergold.workspace import Workspace
 
 FIGURES = ("traces", "failures", "golden", "candidates")
-who_option = click.option("--who", default="cli", show_default=True, help="Who decides.")
+who_option = click.option("--who", default="cli", help="Who decides.")
 
 
 @click.group(invoke_without_command=True)
@@ -61,9 +61,7 @@ def merge_topics(workspace: Workspace, topic: int, others: tuple[int, ...], who:
 
 @topics_command.command("split")
 @click.argument("topic", type=int)
-@click.option(
-    "--parts", type=click.IntRange(2, 20), default=2, show_default=True, help="How many topics to make of it."
-)
+@click.option("--parts", type=click.IntRange(2, 20), default=2, help="How many topics to make of it.")
 @who_option
 @report_verb
 def split_topic(workspace: Workspace, topic: int, parts: int, who: str, as_json: bool) -> None:
