@@ -24,7 +24,7 @@ from evergold.model.case import Case, Provenance
 from evergold.model.case_actions import Picking
 from evergold.model.faults import first_fault
 from evergold.model.overview import Period
-from evergold.model.run import RunSpec
+from evergold.model.run import Run, RunSpec
 from evergold.model.values import hash_bytes
 
 if TYPE_CHECKING:
@@ -190,12 +190,9 @@ class Tools:
             {"kind": one.kind, "name": one.name, "status": one.status.value, "output": _cut(one.output, SHORT)}
             for one in trace.spans[:SHOWN_STEPS]
         ]
-        whole = {"input": _cut(trace.input, LONG), "output": _cut(trace.output, LONG)}
-        return (
-            _trace_line(trace)
-            | whole
-            | {"session": trace.session_id, "tags": trace.tags, "steps": steps, "steps_in_all": len(trace.spans)}
-        )
+        whole: dict[str, Any] = {"input": _cut(trace.input, LONG), "output": _cut(trace.output, LONG)}
+        whole |= {"session": trace.session_id, "tags": trace.tags, "steps": steps, "steps_in_all": len(trace.spans)}
+        return _trace_line(trace) | whole
 
     def explain_trace(self, trace_id: str) -> list[dict[str, Any]]:
         """Explain why a trace is golden, a failure or neither: the scores that decided, and what would change it."""
@@ -219,15 +216,8 @@ class Tools:
         """List evaluation cases that match, with short texts. Candidates, which nobody has confirmed, only if asked for."""
         from evergold.store.case.cases import CaseFilter
 
-        given = {
-            "dataset": dataset,
-            "search": search,
-            "entry_type": entry_type,
-            "review": review,
-            "tag": [tag] if tag else "",
-            "candidates": candidates,
-        }
-        wanted = _validate(CaseFilter, given)
+        given: dict[str, Any] = {"dataset": dataset, "search": search, "entry_type": entry_type, "review": review}
+        wanted = _validate(CaseFilter, given | {"tag": [tag] if tag else "", "candidates": candidates})
         page, following = self._ws.cases.page(wanted, limit=_size(limit), before=cursor or None, preview=SHORT)
         counted = {
             "total": self._ws.cases.count(wanted),
@@ -264,9 +254,8 @@ class Tools:
             raise BadInput("a proposal needs a question or a trace, and why it is worth a case")
         author = Author(who=agent, action="proposed", why=why[:LONG])
         if trace_id:
-            picked = self._ws.case_actions.pick(
-                Picking(trace_ids=(trace_id,), dataset=PROPOSED, note=why[:LONG]), agent
-            )[0]
+            picking = Picking(trace_ids=(trace_id,), dataset=PROPOSED, note=why[:LONG])
+            (picked,) = self._ws.case_actions.pick(picking, agent)
             if picked.problem or picked.dataset is None or picked.id is None:
                 raise BadInput(picked.problem or f"no case can be made of trace {trace_id!r}")
             case = self._ws.cases.get(picked.dataset, picked.id)
@@ -278,9 +267,8 @@ class Tools:
             self._ws.cases.put([made], author)
             case = self._ws.cases.get(PROPOSED, ident)
         changes = {"tags": tuple(sorted({*case.tags, *tags})), "metadata": {**case.metadata, "proposed_by": agent}}
-        case = self._ws.cases.revise(
-            case.model_copy(update=changes | ({"expected": expected} if expected else {})), author
-        )
+        changes |= {"expected": expected} if expected else {}
+        case = self._ws.cases.revise(case.model_copy(update=changes), author)
         return _case_line(case) | {"waits": "for review by a person"}
 
     def list_metrics(self) -> dict[str, Any]:
@@ -296,17 +284,8 @@ class Tools:
         from evergold.calls.targets import refuse_remote
 
         refuse_remote(model)
-        given = {
-            "dataset": dataset,
-            "model": model,
-            "metrics": tuple(metrics),
-            "judge": judge,
-            "limit": limit,
-            "trials": trials,
-            "candidates": candidates,
-        }
-        spec = _validate(RunSpec, given)
-        bench = self._ws.bench
+        given: dict[str, Any] = {"dataset": dataset, "search": search, "entry_type": entry_type, "review": review}
+        wanted = _validate(CaseFilter, given | {"tag": [tag] if tag else "", "candidates": candidates})
         run = bench.run_here(spec) if self._works_here else bench.start(spec)
         if self._works_here:
             threading.Thread(target=bench.work_on, args=(run.id,), name="evergold-mcp-run", daemon=True).start()
@@ -315,16 +294,7 @@ class Tools:
     def list_runs(self, dataset: str = "", model: str = "", limit: int = 10) -> list[dict[str, Any]]:
         """List benchmark runs, newest first."""
         page, _ = self._ws.bench.page(dataset=dataset or None, model=model or None, limit=_size(limit))
-        return [
-            {
-                "id": one.id,
-                "dataset": one.spec.dataset,
-                "model": one.spec.model,
-                "status": one.status.value,
-                "at": one.created_at,
-            }
-            for one in page
-        ]
+        return [_run_line(one) | {"at": one.created_at} for one in page]
 
     def get_run(self, run_id: str, worst: int = 5) -> dict[str, Any]:
         """Show a run: how far it is, the mean of every metric with its interval, and the worst answers."""
@@ -332,22 +302,8 @@ class Tools:
         results = self._ws.bench.results
         page = results.page(run_id, order="worst", limit=min(max(0, worst), 20)) if worst > 0 else []
         asked = results.read_questions(run_id, [one.case_id for one in page])
-        return {
-            "id": run.id, "dataset": run.spec.dataset, "model": run.spec.model, "status": run.status.value,
-            "candidates_left_out": run.provenance.get("candidates_left_out", 0),
-            "done": run.done, "total": run.total, "failed": run.failed, "error": run.error,
-            "means": {mean.metric: str(mean) for mean in results.means(run)},
-            "worst": [
-                {
-                    "case": one.case_id,
-                    "question": _cut(asked[one.case_id].question, SHORT) if one.case_id in asked else None,
-                    "reference": _cut(asked[one.case_id].reference, SHORT) if one.case_id in asked else None,
-                    "answer": _cut(one.error or one.output, SHORT),
-                    "values": {name: made.value for name, made in one.measurements.items()},
-                }
-                for one in page
-            ],
-        }  # fmt: skip
+        given: dict[str, Any] = {"dataset": dataset, "search": search, "entry_type": entry_type, "review": review}
+        wanted = _validate(CaseFilter, given | {"tag": [tag] if tag else "", "candidates": candidates})
 
     def compare_runs(self, baseline: str, candidate: str) -> dict[str, Any]:
         """Compare two runs over the same cases: better, worse, same or inconclusive per metric, and the cases that changed."""
@@ -392,6 +348,10 @@ def _filter(**given: str) -> Any:
 def _score_line(score: Score) -> str:
     comment = f": {_cut(score.comment, 100)}" if score.comment else ""
     return f"{score.name} = {score.value:g} ({score.source.value}){comment}"
+
+
+def _run_line(run: Run) -> dict[str, Any]:
+    return {"id": run.id, "dataset": run.spec.dataset, "model": run.spec.model, "status": run.status.value}
 
 
 def _trace_line(trace: Trace) -> dict[str, Any]:

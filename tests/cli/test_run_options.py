@@ -3,18 +3,20 @@
 import io
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from evergold.cli.admin import _status_lines
-from evergold.cli.build import _compact, _cost_text, _note, _one_line, _repeat_notes, _skipped_rows
+from evergold.cli.build import _compact, _one_line, _print_build, _print_summary, print_report
 from evergold.cli.curate import _changes_text, _counts, _print_checks
 from evergold.cli.datasets import _trust, case_lines
 from evergold.cli.extract import _round_text
-from evergold.cli.judge import _cells
+from evergold.cli.judge import _print_calibration
 from evergold.cli.options import parse_filters
-from evergold.cli.output import emit_json, one_line, progress, table
+from evergold.cli.output import JSON_WANTED, emit_json, one_line, progress, table
 from evergold.cli.run import (
     _parse_param,
     _parse_thresholds,
@@ -25,9 +27,11 @@ from evergold.cli.run import (
 from evergold.cli.runs import _choose_format, _score_texts
 from evergold.cli.traces import _order_spans, _span_line
 from evergold.errors import BadInput
+from evergold.model.build import Manifest
 from evergold.model.case import EntryType, ReviewState
 from evergold.model.check import Checked, CheckResult
 from evergold.model.generation import GenerationReport, Skipped
+from evergold.model.judge import Calibration
 from evergold.model.operations import DatabaseStatus
 from evergold.model.run import (
     Measurement,
@@ -154,9 +158,12 @@ def test_a_run_in_one_line() -> None:
     )
 
 
-def test_prices_and_figures_that_are_not_known_say_so() -> None:
+def test_prices_and_figures_that_are_not_known_say_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert (_price(None), _price(1.5)) == ("unknown price", "about $1.5000")
-    assert _cells(None) == ("–", "not defined on these labels", "0")
+    figures = dict.fromkeys(("agreement", "kappa", "spearman", "false_pass", "false_fail"))
+    asked = {"judge": "j", "metric": "m", "version": "1", "prompt_hash": None, "passing": 0.5, "labels": 0}
+    _print_calibration(Calibration.model_validate({**asked, **figures, "unscored": {}}))
+    assert "kappa\t–\tnot defined on these labels\t0" in capsys.readouterr().out
     assert (_round_text(0.12345), _round_text(7), _round_text(None)) == ("0.123", 7, None)
 
 
@@ -203,16 +210,20 @@ def test_filters_are_fields_with_one_value_each() -> None:
         parse_filters(["golden"])
 
 
-def test_notes_on_repeats_of_a_build() -> None:
-    kept = list(_repeat_notes({"clusters": 2, "cases": 5, "mode": "keep", "ungrouped": 3}, "session"))
-    assert kept == [
+def test_notes_on_repeats_of_a_build(capsys: pytest.CaptureFixture[str]) -> None:
+    def notes(repeats: dict[str, Any], group_by: str) -> list[str]:
+        made = {"version": "v1", "generated_at_utc": "", "repeats": repeats, "group_by": group_by}
+        _print_build(Manifest.model_validate(made), Path("m.json"))
+        return capsys.readouterr().err.splitlines()[:-1]
+
+    assert notes({"clusters": 2, "cases": 5, "mode": "keep", "ungrouped": 3}, "session") == [
         "2 questions are asked more than once, by 5 cases: each kept in one split",
         "3 cases name no session; each is a group of its own",
     ]
-    assert list(_repeat_notes({"clusters": 1, "cases": 2, "mode": "one", "left_out": 1, "ungrouped": 3}, "auto")) == [
+    assert notes({"clusters": 1, "cases": 2, "mode": "one", "left_out": 1, "ungrouped": 3}, "auto") == [
         "1 questions are asked more than once, by 2 cases: 1 left out"
     ]
-    assert list(_repeat_notes({}, "user")) == []
+    assert notes({}, "user") == []
 
 
 def test_how_far_a_case_can_be_trusted() -> None:
@@ -237,10 +248,12 @@ def test_a_case_is_shown_with_its_conversation_and_reference() -> None:
 def test_what_a_check_says_of_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
     good = Checked("t", "c", "1", CheckResult(0.5, "half", "words"))
     broken, silent = Checked("t", "c", "1", error="it broke"), Checked("t", "c", "1")
-    _print_checks([good, broken, silent], as_json=False)
+    _print_checks([good, broken, silent])
     rows = ["c\t0.5\thalf\twords", "c\terror\tit broke\t", "c\t-\tdoes not apply\t"]
     assert capsys.readouterr().out.splitlines()[1:] == rows
-    _print_checks([good, broken], as_json=True)
+    with click.Context(click.Command("check-traces")) as context:
+        context.meta[JSON_WANTED] = True
+        _print_checks([good, broken])
     first, second = json.loads(capsys.readouterr().out)
     assert first["evidence"] == "words" and second["value"] is None
 
@@ -261,18 +274,21 @@ def a_report(**more: Any) -> GenerationReport:
     return GenerationReport(**fields | more)
 
 
-def test_skipped_files_are_listed_by_reason_and_not_without_end() -> None:
+def test_skipped_files_are_listed_by_reason_and_not_without_end(capsys: pytest.CaptureFixture[str]) -> None:
     files = [Skipped(name=f"f{n:02}", reason="binary") for n in range(12)] + [Skipped(name="x", reason="empty")]
-    assert _skipped_rows(a_report(skipped=tuple(files))) == [
-        ("binary", 12, ", ".join(f"f{n:02}" for n in range(10)) + " …"),
-        ("empty", 1, "x"),
+    _print_summary(a_report(skipped=tuple(files)), Path("out.jsonl"))
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "skipped: binary\t12\t" + ", ".join(f"f{n:02}" for n in range(10)) + " …",
+        "skipped: empty\t1\tx",
     ]
 
 
-def test_the_cost_of_a_generation() -> None:
+def test_the_cost_of_a_generation(capsys: pytest.CaptureFixture[str]) -> None:
     usage = Usage(input_tokens=1200, output_tokens=3)
-    assert _cost_text(a_report(usage=usage)) == "1,200 tokens in, 3 out, price unknown"
-    assert _cost_text(a_report(usage=usage, failed_calls=2)).endswith("price unknown; 2 failed")
+    _print_summary(a_report(usage=usage, calls=1), Path("out.jsonl"))
+    assert "calls\t1\t1,200 tokens in, 3 out, price unknown\n" in capsys.readouterr().out
+    _print_summary(a_report(usage=usage, calls=1, failed_calls=2), Path("out.jsonl"))
+    assert "price unknown; 2 failed\n" in capsys.readouterr().out
 
 
 def test_rows_are_lines_with_tabs_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
@@ -327,14 +343,16 @@ def test_samples_of_a_check_are_cut_to_a_few_lines() -> None:
     assert shown["question"].endswith("… (200 characters)") and shown["n"] == '{"a":1}' and _one_line("a\n b") == "a b"
 
 
-def test_a_finding_in_one_note() -> None:
-    from evergold.build.manifest import BuildFinding
+def test_a_finding_in_one_note(capsys: pytest.CaptureFixture[str]) -> None:
+    from evergold.build.manifest import BuildFinding, Report
 
     finding = BuildFinding("drift", "qa", measured={"type": 0.1})
-    assert _note(finding) == "type 0.1"
+    print_report(Report("manifest.json", "v1", [finding]))
+    assert capsys.readouterr().out.endswith("\tqa\ttype 0.1\n")
     finding.fail("one")
     finding.fail("two")
-    assert _note(finding) == "2 times: one"
+    print_report(Report("manifest.json", "v1", [finding]))
+    assert capsys.readouterr().out.endswith("\tqa\t2 times: one\n")
 
 
 def test_an_empty_database_has_no_growth_to_show() -> None:

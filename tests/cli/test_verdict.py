@@ -15,7 +15,7 @@ def test_a_sampled_record_is_a_few_lines_however_long_its_texts(capsys: pytest.C
         "citations": [],
         "metadata": {"source_path": "hours.md"},
     }
-    print_report(Report("manifest.json", "v1", [], samples={"qa": [record]}), as_json=False)
+    print_report(Report("manifest.json", "v1", [], samples={"qa": [record]}))
     shown = capsys.readouterr().out
     assert "qa: q1" in shown
     assert "When does it open?" in shown

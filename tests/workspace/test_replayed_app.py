@@ -82,7 +82,7 @@ def replayed(home: Path, model: str, limit: int) -> list[AlignedTrajectory]:
     assert assistant_app.REAL_CALLS == []
     with Workspace.open(Settings(home=home)) as workspace:
         attempts = list(workspace.bench.attempts(run["id"]))
-        return [workspace.trajectories.align(run["id"], attempt.case_id) for attempt in attempts]
+        return [workspace.replays.align(run["id"], attempt.case_id) for attempt in attempts]
 
 
 @pytest.mark.parametrize(("model", "limit"), [(APP, 100), (PROGRAM, 2)], ids=["python", "command"])

@@ -52,13 +52,13 @@ def test_a_set_freezes_what_can_be_replayed_and_names_the_rest(tmp_path: Path) -
         run = workspace.bench.work_on(workspace.bench.run_here(spec).id)
         assert [mean.value for mean in workspace.bench.results.means(run)] == [1.0]
         (attempt,) = workspace.bench.attempts(run.id)
-        aligned = workspace.trajectories.align(run.id, attempt.case_id)
+        aligned = workspace.replays.align(run.id, attempt.case_id)
         assert [row.state.value for row in aligned.rows] == ["same"] * 3 and aligned.first_divergence is None
         assert [row.origin for row in aligned.rows] == ["recorded"] * 3
         assert [row.spent is None for row in aligned.rows] == [False, False, True], "parallel calls are one request"
         assert len(aligned.spent) == 3 and aligned.ended == "answered"
         with pytest.raises(NotFound, match="no replayed attempt 5"):
-            workspace.trajectories.align(run.id, attempt.case_id, 5)
+            workspace.replays.align(run.id, attempt.case_id, 5)
 
 
 def test_nothing_to_replay_and_a_name_of_its_own_are_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ from evergold.upkeep.archives import cutoff
 from evergold.upkeep.backups import _Steps, build_folders, remove_unused, restore_builds, restore_rest
 from evergold.workspace.bench_results import is_failing
 from evergold.workspace.overview import _Remembered
+from evergold.workspace.replays import _spent_by_call
 from evergold.workspace.retrieval import TaskFileChecks
-from evergold.workspace.trajectories import _spent_by_call
 from tests.builders import a_case, an_attempt
 from tests.rows import each_row
 

@@ -48,25 +48,25 @@ def model_that_only_looks(case_b_only: bool) -> str:
 
 def test_two_replays_are_compared_by_the_cases_that_left_the_record(workspace: Workspace) -> None:
     first, second = replay(workspace), replay(workspace, model_that_only_looks(case_b_only=True))
-    (only,) = workspace.trajectories.find_differing(first, second)
+    (only,) = workspace.replays.find_differing(first, second)
     assert (only.case_id, only.first, only.question) == ("b", 1.0, flight_case().input)
     assert only.second == pytest.approx(0.5), "one of three recorded calls, F1 = 2·1 / (1 + 3)"
-    assert workspace.trajectories.find_differing(first, first) == []
+    assert workspace.replays.find_differing(first, first) == []
 
 
 def test_runs_that_cannot_be_compared_say_what_to_do(workspace: Workspace) -> None:
     run = replay(workspace, metrics=("steps",))
     with pytest.raises(BadInput, match=f"evergold runs rescore {run} --metric trajectory"):
-        workspace.trajectories.find_differing(run, run)
+        workspace.replays.find_differing(run, run)
     plain = workspace.bench.run_here(RunSpec(dataset="agents", model="recorded", metrics=("exact_match",)))
-    for ask in (workspace.trajectories.failing_to_review, lambda id: workspace.trajectories.find_differing(run, id)):
+    for ask in (workspace.replays.failing_to_review, lambda id: workspace.replays.find_differing(run, id)):
         with pytest.raises(BadInput):
             ask(plain.id)
 
 
 def test_the_replays_of_a_case_are_listed_newest_first_with_those_of_its_turns(workspace: Workspace) -> None:
     last, each = replay(workspace), replay(workspace, turns=Turns.EACH)
-    listed = workspace.trajectories.of_case("agents", "a")
+    listed = workspace.replays.of_case("agents", "a")
     assert [(one.run_id, one.case_id) for one in listed] == [(each, "a#turn-1"), (each, "a#turn-2"), (last, "a")]
     assert [one.value for one in listed] == [None, 1.0, 1.0], "the first turn has no calls"
     assert {one.model for one in listed} == {"recorded"}
@@ -74,14 +74,14 @@ def test_the_replays_of_a_case_are_listed_newest_first_with_those_of_its_turns(w
 
 def test_failing_replays_become_cases_that_know_their_trajectory(workspace: Workspace) -> None:
     run = replay(workspace, model_that_only_looks(case_b_only=False), ("trajectory", "exact_match"))
-    assert workspace.trajectories.failing_to_review(run) == 0, "0.5 is at the pass mark, and the answer is right"
+    assert workspace.replays.failing_to_review(run) == 0, "0.5 is at the pass mark, and the answer is right"
     replayed_model.act = lambda messages: {"output": "", "tool_calls": [{"name": "book", "args": {}}]}
     run = replay(workspace, "python:tests.workspace.replayed_model:act")
-    assert workspace.trajectories.failing_to_review(run) == 2
-    listed = workspace.trajectories.of_case("failures", f"{run}/a/0")
+    assert workspace.replays.failing_to_review(run) == 2
+    listed = workspace.replays.of_case("failures", f"{run}/a/0")
     assert [(one.run_id, one.case_id, one.trial, one.value) for one in listed] == [(run, "a", 0, 0.0)]
     workspace.bench.delete(run)
-    assert workspace.trajectories.of_case("failures", f"{run}/a/0") == []
+    assert workspace.replays.of_case("failures", f"{run}/a/0") == []
 
 
 def test_the_routes_give_the_same(workspace: Workspace) -> None:

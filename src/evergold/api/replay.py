@@ -34,7 +34,7 @@ def run_trajectory(
     workspace: Opened, run_id: str, case_id: str, trial: Annotated[int, Query(ge=0, le=1000)] = 0
 ) -> AlignedTrajectory:
     """A replayed trajectory beside the recorded one, call by call, with the first divergence."""
-    return workspace.trajectories.align(run_id, case_id, trial)
+    return workspace.replays.align(run_id, case_id, trial)
 
 
 @router.get("/benchmarks/compare/trajectories")
@@ -42,13 +42,13 @@ def differing_trajectories(
     workspace: Opened, first: str, second: str, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> list[TrajectoryDifference]:
     """The cases whose trajectory left the record in one of two replays, the largest loss of the second first."""
-    return workspace.trajectories.find_differing(first, second, limit)
+    return workspace.replays.find_differing(first, second, limit)
 
 
 @router.get("/benchmarks/replays")
 def replays_of_case(workspace: Opened, dataset: str, case_id: str) -> list[CaseReplay]:
     """The replays of a stored case, newest first; of a case made from a replay, that one comes first."""
-    return workspace.trajectories.of_case(dataset, case_id)
+    return workspace.replays.of_case(dataset, case_id)
 
 
 @router.post("/benchmarks/runs/{run_id}/failing-to-review", status_code=201)
@@ -60,7 +60,7 @@ def failing_to_review(workspace: Opened, run_id: str, wanted: FailingToReview) -
     if wanted.cases:
         made = workspace.bench.results.cases_to_review(run_id, wanted.cases, dataset=wanted.dataset, who="api")
     else:
-        made = workspace.trajectories.failing_to_review(run_id, dataset=wanted.dataset, who="api")
+        made = workspace.replays.failing_to_review(run_id, dataset=wanted.dataset, who="api")
     return FailuresMade(dataset=wanted.dataset, cases=made)
 
 

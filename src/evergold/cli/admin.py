@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evergold.cli.options import PathOrUrl, json_flag, open_workspace, report_verb, settings_of
-from evergold.cli.output import echo, emit_json, print_result, progress, table
+from evergold.cli.output import answer_in_json, echo, emit_json, print_result, progress, table, wants_json
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
 
@@ -36,44 +36,42 @@ def tokens_command() -> None:
     help="owner: all; editor: all but tokens, erasure, settings; reviewer: read, decide; ingest: send; reader: read.",
 )
 @report_verb
-def add_token(workspace: Workspace, name: str, role: str, as_json: bool) -> None:
+def add_token(workspace: Workspace, name: str, role: str) -> None:
     """Make a token for NAME and print it; it is stored nowhere and cannot be shown again."""
     from evergold.model.access import Role
 
     made = workspace.access.add(name, Role(role))
-    if as_json:
-        emit_json(made)
-    else:
-        echo(made.token)
+    print_result(made, made.token)
+    if not wants_json():
         echo(f"{made.id}: {made.name}, {made.role}; keep the token, it is not shown again", err=True)
 
 
 @tokens_command.command("list")
 @report_verb
-def list_tokens(workspace: Workspace, as_json: bool) -> None:
+def list_tokens(workspace: Workspace) -> None:
     """List tokens, oldest first, revoked ones too."""
     tokens = workspace.access.list()
     rows = [(t.id, t.name, t.role, f"{t.created_at:%Y-%m-%d %H:%M}", "revoked" if t.revoked_at else "") for t in tokens]
     columns = ("token", "name", "role", "made", "")
-    print_result({"tokens": tokens}, as_json, lambda: table(f"{len(tokens)} tokens", columns, rows))
+    print_result({"tokens": tokens}, lambda: table(f"{len(tokens)} tokens", columns, rows))
 
 
 @tokens_command.command("revoke")
 @click.argument("token_id")
 @report_verb
-def revoke_token(workspace: Workspace, token_id: str, as_json: bool) -> None:
+def revoke_token(workspace: Workspace, token_id: str) -> None:
     """Make the token with the id TOKEN_ID invalid. A running server notices within two seconds."""
     revoked = workspace.access.revoke(token_id)
-    print_result(revoked, as_json, f"{revoked.id} ({revoked.name}) is revoked")
+    print_result(revoked, f"{revoked.id} ({revoked.name}) is revoked")
 
 
 @tokens_command.command("forget-revoked")
 @report_verb
-def forget_revoked_tokens(workspace: Workspace, as_json: bool) -> None:
+def forget_revoked_tokens(workspace: Workspace) -> None:
     """Delete revoked tokens from the list. Where no token is left, the server asks for none again."""
     forgotten = workspace.access.forget_revoked()
     left = len(workspace.access.list())
-    print_result({"forgotten": forgotten, "left": left}, as_json, f"forgot {forgotten} revoked tokens; {left} are left")
+    print_result({"forgotten": forgotten, "left": left}, f"forgot {forgotten} revoked tokens; {left} are left")
 
 
 @click.group()
@@ -85,23 +83,15 @@ def alerts_command() -> None:
 @click.option("--firing", is_flag=True, help="Only those that fire now.")
 @click.option("--limit", type=click.IntRange(1, 500), default=50, help="How many at most.")
 @report_verb
-def list_alerts(workspace: Workspace, firing: bool, limit: int, as_json: bool) -> None:
+def list_alerts(workspace: Workspace, firing: bool, limit: int) -> None:
     """List alerts, those that fire first, with how far their notification is."""
     state = workspace.alerts.state(firing_only=firing, limit=limit)
-    if as_json:
-        emit_json(state)
+    if answer_in_json(state):
         return
-    rows = [
-        (
-            alert.id,
-            "firing" if alert.firing else "over",
-            alert.rule,
-            alert.opened_at[:16].replace("T", " "),
-            _delivery_text(alert),
-            alert.text,
-        )
-        for alert in state.alerts
-    ]
+    rows = []
+    for one in state.alerts:
+        since, notified = one.opened_at[:16].replace("T", " "), _delivery_text(one)
+        rows.append((one.id, "firing" if one.firing else "over", one.rule, since, notified, one.text))
     table(f"{len(rows)} alerts", ("alert", "state", "rule", "since", "notified", "what"), rows)
     if state.hint:
         echo(state.hint, err=True)
@@ -111,7 +101,7 @@ def list_alerts(workspace: Workspace, firing: bool, limit: int, as_json: bool) -
 @click.argument("kind")
 @click.argument("limits", nargs=-1, metavar="[KEY=VALUE]…")
 @report_verb
-def add_alert_rule(workspace: Workspace, kind: str, limits: tuple[str, ...], as_json: bool) -> None:
+def add_alert_rule(workspace: Workspace, kind: str, limits: tuple[str, ...]) -> None:
     """Add a rule of KIND to this workspace: `failing_rate check=answered above=0.1`. The same name again changes it.
 
     Kinds and keys are those of [[alerts.rules]]. A running server watches it from the next look on.
@@ -120,34 +110,33 @@ def add_alert_rule(workspace: Workspace, kind: str, limits: tuple[str, ...], as_
     if wrong := [name for name, equals, _ in pairs if not equals]:
         raise BadInput(f"write KEY=VALUE, not {wrong[0]!r}")
     state = workspace.alerts.add_rule({"kind": kind, **{name: value for name, _, value in pairs}})
-    print_result(state, as_json, f"{len(state.rules)} rules: {', '.join(rule.name for rule in state.rules)}")
+    print_result(state, f"{len(state.rules)} rules: {', '.join(rule.name for rule in state.rules)}")
 
 
 @alerts_command.command("remove")
 @click.argument("name")
 @report_verb
-def remove_alert_rule(workspace: Workspace, name: str, as_json: bool) -> None:
+def remove_alert_rule(workspace: Workspace, name: str) -> None:
     """Remove a rule that was added here."""
-    print_result(workspace.alerts.remove_rule(name), as_json, f"{name} is removed")
+    print_result(workspace.alerts.remove_rule(name), f"{name} is removed")
 
 
 @alerts_command.command("mute")
 @click.argument("name")
 @click.option("--hours", type=click.FloatRange(0, 24 * 90), default=24.0, help="0: no longer muted.")
 @report_verb
-def mute_alert_rule(workspace: Workspace, name: str, hours: float, as_json: bool) -> None:
+def mute_alert_rule(workspace: Workspace, name: str, hours: float) -> None:
     """Send no notification of a rule for some hours; its alerts are still listed."""
     done = f"{name} is muted for {hours:g} hours" if hours else f"{name} is no longer muted"
-    print_result(workspace.alerts.mute(name, hours), as_json, done)
+    print_result(workspace.alerts.mute(name, hours), done)
 
 
 @alerts_command.command("test")
 @report_verb
-def test_alerts(workspace: Workspace, as_json: bool) -> int:
+def test_alerts(workspace: Workspace) -> int:
     """Read every rule now, and send one test message to the webhook. Exit code 1: it did not arrive."""
     tested = workspace.alerts.test()
-    if as_json:
-        emit_json(tested)
+    if answer_in_json(tested):
         return int(tested.sent is False)
     for reading in tested.readings:
         echo(f"{'fires' if reading.firing else 'calm '}  {reading.rule}: {reading.text}")
@@ -166,22 +155,19 @@ def _delivery_text(alert: Alert) -> str:
     last = alert.deliveries[0]
     if last.status == "sent":
         return f"{last.event.value} sent"
-    tries = f"{last.tries} {'try' if last.tries == 1 else 'tries'}"
-    return (
-        f"{last.event.value} {last.status.value.replace('_', ' ')} ({tries}{': ' + last.error if last.error else ''})"
-    )
+    tries = f"{last.tries} {'try' if last.tries == 1 else 'tries'}{': ' + last.error if last.error else ''}"
+    return f"{last.event.value} {last.status.value.replace('_', ' ')} ({tries})"
 
 
 @click.command()
 @click.option("--dataset", default="live", help="Which dataset.")
 @click.option("--days", type=click.IntRange(1, 3660), default=30, help="How many days back.")
 @report_verb
-def stats_command(workspace: Workspace, dataset: str, days: int, as_json: bool) -> None:
+def stats_command(workspace: Workspace, dataset: str, days: int) -> None:
     """Totals per type, golden and candidates apart, per tag and per day."""
     repeats = workspace.repeats.of(dataset).counts
     stats = workspace.live.stats(dataset, days=days).model_copy(update={"repeats": repeats})
-    if as_json:
-        emit_json(stats.model_dump(mode="json"))
+    if answer_in_json(stats):
         return
     covered = "no traces yet" if stats.coverage is None else f"{stats.coverage:.1%} of {stats.traces} traces"
     totals = [
@@ -217,11 +203,10 @@ def db_command() -> None:
 
 @db_command.command("status")
 @report_verb
-def show_status(workspace: Workspace, as_json: bool) -> None:
+def show_status(workspace: Workspace) -> None:
     """Show sizes, growth, the oldest trace, work under way; on PostgreSQL connections, locks and slow queries."""
     status = workspace.operations.status()
-    if as_json:
-        emit_json(status)
+    if answer_in_json(status):
         return
     # PostgreSQL only estimates rows, and may not have counted those of a large table yet.
     shown = [one for one in status.tables if one.rows or one.bytes >= LARGE]
@@ -270,7 +255,7 @@ def _megabytes(size: float) -> str:
 @click.command()
 @click.argument("file", type=PathOrUrl(dir_okay=False))
 @report_verb
-def backup_command(workspace: Workspace, file: Path, as_json: bool) -> None:
+def backup_command(workspace: Workspace, file: Path) -> None:
     """Write database, builds and settings of the workspace into FILE, verified by hash. Servers may go on meanwhile.
 
     FILE holds all that the workspace holds and can be read by its owner alone. An earlier backup of that name is replaced
@@ -278,12 +263,11 @@ def backup_command(workspace: Workspace, file: Path, as_json: bool) -> None:
     """
     with progress("backing up", STEPS) as advance:
         report = workspace.backups.write(file, advance)
-    _print_backup(report, "backed up", as_json)
+    _print_backup(report, "backed up")
 
 
-def _print_backup(report: BackupReport, done: str, as_json: bool) -> None:
-    if as_json:
-        emit_json(report)
+def _print_backup(report: BackupReport, done: str) -> None:
+    if answer_in_json(report):
         return
     rows = report.rows
     echo(
@@ -299,7 +283,7 @@ def _print_backup(report: BackupReport, done: str, as_json: bool) -> None:
 @click.option("--replace", is_flag=True, help="Replace a workspace that holds data.")
 @click.option("--check", is_flag=True, help="Compare every part of FILE with its hash; restore nothing.")
 @report_verb
-def restore_command(workspace: Workspace, file: Path, replace: bool, check: bool, as_json: bool) -> None:
+def restore_command(workspace: Workspace, file: Path, replace: bool, check: bool) -> None:
     """Make this workspace what it was when FILE was written. SQLite and PostgreSQL take each other's backups.
 
     FILE is read and verified as a whole before anything changes; then the database changes in one transaction. Refused while
@@ -310,34 +294,34 @@ def restore_command(workspace: Workspace, file: Path, replace: bool, check: bool
             report = workspace.backups.check(file, advance)
         else:
             report = workspace.backups.restore(file, replace=replace, progress=advance)
-    _print_backup(report, "whole" if check else "restored", as_json)
+    _print_backup(report, "whole" if check else "restored")
 
 
 @click.command()
 @report_verb
-def settings_command(workspace: Workspace, as_json: bool) -> None:
+def settings_command(workspace: Workspace) -> None:
     """Print every setting, its value, where the value comes from, and what it does."""
     from evergold.settings import describe
 
     rows = describe(workspace.settings)
     columns = ("name", "value", "origin", "env", "doc")
     lines = [[row[name] for name in columns] for row in rows]
-    print_result(rows, as_json, lambda: table("settings", columns, lines))
+    print_result(rows, lambda: table("settings", columns, lines))
 
 
 @click.command()
 @click.argument("text", required=False)
 @report_verb
-def redact_command(workspace: Workspace, text: str | None, as_json: bool) -> None:
+def redact_command(workspace: Workspace, text: str | None) -> None:
     """Show what redaction makes of TEXT (or of standard input); nothing is stored."""
     tried = workspace.configuration.try_redaction(sys.stdin.read() if text is None else text)
-    print_result(tried, as_json, tried.text)
+    print_result(tried, tried.text)
 
 
 @click.command()
 @json_flag
 @click.pass_context
-def doctor_command(ctx: click.Context, as_json: bool) -> int:
+def doctor_command(ctx: click.Context) -> int:
     """Look at installation, settings, database, disk, plug-ins, judge, model endpoints and exporters, and say what to do.
 
     Exit code 0: nothing is to be done, 1: something is, 2: something must be mended before the rest can be looked at.
@@ -349,7 +333,7 @@ def doctor_command(ctx: click.Context, as_json: bool) -> int:
         f"{one.level:8}{one.area}: {one.message}" + (f"\n{'':8}→ {one.todo}" if one.todo else "")
         for one in diagnosis.findings
     ]
-    print_result(diagnosis.model_dump(mode="json"), as_json, "\n".join([*lines, diagnosis.table()[0]]))
+    print_result(diagnosis, "\n".join([*lines, diagnosis.table()[0]]))
     return 2 if any(one.level == "error" for one in diagnosis.findings) else int(not diagnosis.ok)
 
 
@@ -391,13 +375,13 @@ def mcp_command(ctx: click.Context, client: str | None, print_skill: bool, url: 
 
 @click.command()
 @json_flag
-def plugins_command(as_json: bool) -> None:
+def plugins_command() -> None:
     """List the plug-ins of every seam, the built-in ones included."""
     from evergold import plugins
 
     results = {group: plugins.names(group) for group in plugins.GROUPS}
     rows = [(group, ", ".join(names) or "none") for group, names in results.items()]
-    print_result(results, as_json, lambda: table("plug-ins", ("seam", "names"), rows))
+    print_result(results, lambda: table("plug-ins", ("seam", "names"), rows))
 
 
 @click.command()

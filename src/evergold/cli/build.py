@@ -11,12 +11,12 @@ import click
 import orjson
 
 from evergold.cli.options import A_PATH, CANDIDATES, CANDIDATES_HELP, cluster_option, parse_filters, report_verb
-from evergold.cli.output import echo, emit_json, print_result, progress, table
+from evergold.cli.output import answer_in_json, echo, print_result, progress, table
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
-    from evergold.build.manifest import BuildFinding, Report
+    from evergold.build.manifest import Report
     from evergold.extract.run import RowCheck
     from evergold.model.build import Manifest
     from evergold.model.generation import GenerationReport
@@ -70,7 +70,7 @@ OF_A_FILE = (
 @click.option("--repeats", help="Copies of one question: keep all in one split, or only the best one.  [default: keep]")
 @click.option("--canary", is_flag=True, default=None, help="Put a canary line on top of each split.")
 @report_verb
-def build_command(workspace: Workspace, name: str | None, dataset: str | None, as_json: bool, **flags: Any) -> None:
+def build_command(workspace: Workspace, name: str | None, dataset: str | None, **flags: Any) -> None:
     """Build versioned evaluation splits with a manifest that proves them: of DATASET, or of an offline file."""
     ctx = click.get_current_context()
     # The builder logs task types that have no split; without a handler nobody would see it.
@@ -89,7 +89,7 @@ def build_command(workspace: Workspace, name: str | None, dataset: str | None, a
         option = next(one.opts[0] for one in ctx.command.params if one.name == wrong[0])
         raise BadInput(f"{ctx.command_path}: {option} goes with {other} only")
     manifest, path = _freeze(workspace, dataset, flags) if dataset else _build_file(workspace, flags)
-    print_result(manifest, as_json, lambda: _print_build(manifest, path))
+    print_result(manifest, lambda: _print_build(manifest, path))
 
 
 def _build_file(workspace: Workspace, flags: dict[str, Any]) -> tuple[Manifest, Path]:
@@ -113,14 +113,6 @@ def _freeze(workspace: Workspace, dataset: str, flags: dict[str, Any]) -> tuple[
     return Manifest.model_validate(build.manifest), path
 
 
-def _repeat_notes(repeats: dict[str, Any], group_by: str) -> Iterator[str]:
-    if repeats.get("clusters"):
-        kept = f"{repeats['left_out']} left out" if repeats.get("mode") == "one" else "each kept in one split"
-        yield f"{repeats['clusters']} questions are asked more than once, by {repeats['cases']} cases: {kept}"
-    if repeats.get("ungrouped") and group_by not in ("auto", "none"):
-        yield f"{repeats['ungrouped']} cases name no {group_by}; each is a group of its own"
-
-
 def _print_build(manifest: Manifest, path: Path) -> None:
     from evergold.model.case import candidates_left_out
 
@@ -138,8 +130,12 @@ def _print_build(manifest: Manifest, path: Path) -> None:
     pairs = (extra.get("near_duplicates") or {}).get("count")
     if pairs:
         echo(f"{pairs} cases are nearly the same as one in another split; the manifest names the first", err=True)
-    for note in _repeat_notes(extra.get("repeats") or {}, str(extra.get("group_by"))):
-        echo(note, err=True)
+    repeats, group_by = extra.get("repeats") or {}, extra.get("group_by")
+    if repeats.get("clusters"):
+        kept = f"{repeats['left_out']} left out" if repeats.get("mode") == "one" else "each kept in one split"
+        echo(f"{repeats['clusters']} questions are asked more than once, by {repeats['cases']} cases: {kept}", err=True)
+    if repeats.get("ungrouped") and group_by not in ("auto", "none"):
+        echo(f"{repeats['ungrouped']} cases name no {group_by}; each is a group of its own", err=True)
     for name, entry in manifest.splits.items():
         if not entry.count:
             echo(f"split {name} is empty{EMPTY_SPLIT if extra.get('shares') else ''}", err=True)
@@ -164,13 +160,7 @@ def _print_build(manifest: Manifest, path: Path) -> None:
 @click.option("--junit", type=A_PATH, help="Also write the result as JUnit XML.")
 @report_verb
 def check_command(
-    workspace: Workspace,
-    manifest: Path,
-    baseline: Path | None,
-    repo: Path | None,
-    junit: Path | None,
-    as_json: bool,
-    **limits: float,
+    workspace: Workspace, manifest: Path, baseline: Path | None, repo: Path | None, junit: Path | None, **limits: float
 ) -> int:
     """Check every record of a build against its schema and its MANIFEST. Exit code 0: good, 1: failed, 2: could not run.
 
@@ -183,20 +173,23 @@ def check_command(
         raise BadInput("--baseline and --sample go with a manifest only, and --junit not with --repo; leave them out")
     with progress("checking", None) as advance:
         if repo is not None:
-            return _print_row_check(workspace.flows.check_rows(manifest, repo, advance), as_json)
+            return _print_row_check(workspace.flows.check_rows(manifest, repo, advance))
         from evergold.build.check import CheckLimits
 
         bounds = CheckLimits(**limits)  # type: ignore[arg-type]
         report = workspace.rag.check(manifest, baseline, bounds, junit, advance)
-    return print_report(report, as_json)
+    return print_report(report)
 
 
-def print_report(report: Report, as_json: bool) -> int:
+def print_report(report: Report) -> int:
     """Print the findings of a check; the exit code is 1 where one failed."""
-    if as_json:
-        emit_json(report.to_json())
+    if answer_in_json(report.to_json()):
         return int(bool(report.failed))
-    rows = [(finding.outcome, finding.check, finding.split, _note(finding)) for finding in report.findings]
+    rows = []
+    for one in report.findings:
+        times = f"{one.count} times: " if one.outcome == "failed" and one.count > 1 else ""
+        measured = ", ".join(f"{name} {value}" for name, value in one.measured.items())
+        rows.append((one.outcome, one.check, one.split, f"{times}{one.message}" or measured))
     table(f"{report.manifest} ({report.version})", ("result", "check", "split", "note"), rows)
     for finding in report.failed:
         for example in finding.examples:
@@ -226,17 +219,9 @@ def _one_line(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 
-def _note(finding: BuildFinding) -> str:
-    if finding.outcome == "failed":
-        return f"{finding.count} times: {finding.message}" if finding.count > 1 else finding.message
-    measured = ", ".join(f"{name} {value}" for name, value in finding.measured.items())
-    return finding.message or measured
-
-
-def _print_row_check(result: RowCheck, as_json: bool) -> int:
+def _print_row_check(result: RowCheck) -> int:
     """Print a check of rows. Exit code 1 where a row is stale; a row without a base commit is open, not wrong."""
-    if as_json:
-        emit_json(vars(result))
+    if answer_in_json(vars(result)):
         return int(bool(result.stale))
     echo(
         f"{result.rows} rows: {result.proved} proved, {len(result.stale)} stale, {len(result.open)} without a base commit, "
@@ -254,9 +239,9 @@ def _print_row_check(result: RowCheck, as_json: bool) -> int:
 @click.command()
 @click.argument("folder", type=A_PATH)
 @report_verb
-def verify_command(workspace: Workspace, folder: Path, as_json: bool) -> int:
+def verify_command(workspace: Workspace, folder: Path) -> int:
     """Prove that the build in FOLDER (or the one of a manifest file) is still the one that was made."""
-    return print_report(workspace.rag.verify(folder), as_json)
+    return print_report(workspace.rag.verify(folder))
 
 
 SHOWN_FILES = 10
@@ -272,9 +257,7 @@ SHOWN_FILES = 10
     "--resume/--fresh", "resume", default=None, help="Go on where a generation ended, or ask everything anew."
 )
 @report_verb
-def generate_command(
-    workspace: Workspace, config: Path | None, resume: bool | None, as_json: bool, **flags: Any
-) -> None:
+def generate_command(workspace: Workspace, config: Path | None, resume: bool | None, **flags: Any) -> None:
     """Make questions, answers and summaries from your documents, with the passages that prove them.
 
     With a model the records are written by it and every claim must cite a passage. Without one they are taken from the
@@ -290,7 +273,7 @@ def generate_command(
         corpus = generation.read(plan, lambda _name: advance(1))
     with progress("generating", len(corpus.documents)) as advance:
         report = generation.generate(plan, corpus, advance)
-    print_result(report, as_json, lambda: _print_summary(report, plan.outputs.dataset))
+    print_result(report, lambda: _print_summary(report, plan.outputs.dataset))
 
 
 def _print_summary(report: GenerationReport, output: Path) -> None:
@@ -298,31 +281,17 @@ def _print_summary(report: GenerationReport, output: Path) -> None:
     rows += [(kind, count, "records") for kind, count in report.records.items()]
     rows += [(f"by {method}", count, "") for method, count in report.methods.items()]
     rows += [(f"rejected: {reason}", count, "") for reason, count in report.rejected.items()]
-    rows += [(f"skipped: {reason}", count, names) for reason, count, names in _skipped_rows(report)]
+    for reason in sorted({one.reason for one in report.skipped}):
+        names = [one.name for one in report.skipped if one.reason == reason]
+        more = " …" if len(names) > SHOWN_FILES else ""
+        rows.append((f"skipped: {reason}", len(names), ", ".join(names[:SHOWN_FILES]) + more))
     if report.calls or report.calls_from_log:
-        rows += [
-            ("calls", report.calls, _cost_text(report)),
-            ("from the log", report.calls_from_log, "not asked again"),
-        ]
+        usage, failed = report.usage, f"; {report.failed_calls} failed" if report.failed_calls else ""
+        money = "price unknown" if usage.cost is None else f"${usage.cost:.4f}"
+        tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, {money}{failed}"
+        rows += [("calls", report.calls, tokens), ("from the log", report.calls_from_log, "not asked again")]
     table("generated", ("what", "count", "details"), rows, numbers=("count",))
     echo(f"{report.label} ({report.writer}); contexts by {report.retrieval}", err=True)
     if report.rejected:
         echo(f"what was rejected, and why: {output.with_name(report.rejected_output)}", err=True)
     echo(f"dataset: {output}", err=True)
-
-
-def _skipped_rows(report: GenerationReport) -> list[tuple[str, int, str]]:
-    by_reason: dict[str, list[str]] = {}
-    for one in report.skipped:
-        by_reason.setdefault(one.reason, []).append(one.name)
-    return [
-        (reason, len(names), ", ".join(names[:SHOWN_FILES]) + (" …" if len(names) > SHOWN_FILES else ""))
-        for reason, names in sorted(by_reason.items())
-    ]
-
-
-def _cost_text(report: GenerationReport) -> str:
-    usage = report.usage
-    money = "price unknown" if usage.cost is None else f"${usage.cost:.4f}"
-    tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, {money}"
-    return f"{tokens}; {report.failed_calls} failed" if report.failed_calls else tokens

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from evergold.cli.options import A_PATH, report_verb
-from evergold.cli.output import echo, emit_json, print_result, progress, table
+from evergold.cli.output import answer_in_json, echo, print_result, progress, table
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
     # Loading these takes as long as a small curation.
     from evergold.checks.stage import CheckReport
-    from evergold.model.check import Checked, ShownRemark
+    from evergold.model.check import Checked
     from evergold.model.policy import Explanation, PolicyTrial, Proportion
     from evergold.store.verdict.curation import Changes
 
@@ -46,7 +46,7 @@ STAYS_BACK = (
 @click.option("--policies", "list_policies", is_flag=True, help="List policy revisions.")
 @report_verb
 def curate_command(
-    workspace: Workspace, policy_files: tuple[Path, ...], as_json: bool, backfill: bool, dry_run: bool, **asked: object
+    workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool, dry_run: bool, **asked: object
 ) -> None:
     """Apply the policies to everything new: golden, failure and correction entries, each change a revision.
 
@@ -59,28 +59,31 @@ def curate_command(
             "--against, --backfill, --refresh, --dry-run, --explain, --undo and --policies exclude each other; give one"
         )
     if trace_id:
-        _print_explanations(workspace.live.with_policy_files(policy_files).explain(str(trace_id)), as_json)
+        _print_explanations(workspace.live.with_policy_files(policy_files).explain(str(trace_id)))
     elif label:
         done = workspace.live.undo(str(label))
         left = f"; {done.left} were changed by somebody since and stand" if done.left else ""
         text = f"took back what {done.policy} did to {done.undone} entries{left}\n{STAYS_BACK}"
-        print_result(vars(done), as_json, text)
+        print_result(vars(done), text)
     elif isinstance(against, Path):
-        _print_trials(workspace.live.try_policies(against, policy_files), as_json)
+        _print_trials(workspace.live.try_policies(against, policy_files))
     elif listed:
-        _list_policies(workspace, as_json)
+        known = workspace.live.policies()
+        rows = [(item.label, "yes" if item.in_force else "no", item.first_used or "never") for item in known]
+        columns = ("policy", "in force", "first used")
+        print_result([vars(one) for one in known], lambda: table("policy revisions", columns, rows))
     elif asked["refresh"]:
         with progress("completing cases", None) as advance:
             seen, changed = workspace.live.refresh(advance)
         text = f"completed {changed} of {seen} cases that cite a stored trace"
-        print_result({"cases": seen, "refreshed": changed}, as_json, text)
+        print_result({"cases": seen, "refreshed": changed}, text)
     elif dry_run:
-        _dry_run(workspace, policy_files, as_json)
+        _dry_run(workspace, policy_files)
     else:
-        _curate(workspace, policy_files, backfill, as_json)
+        _curate(workspace, policy_files, backfill)
 
 
-def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool, as_json: bool) -> None:
+def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool) -> None:
     curation = workspace.live.with_policy_files(policy_files)
     workspace.live.checks.queue_missing()
     if backfill:
@@ -100,14 +103,13 @@ def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool
     ]
     if len(incomplete) > SHOWN_GAPS:
         lines.append(f"incomplete: {len(incomplete) - SHOWN_GAPS} more reasons and senders (--json lists them)")
-    counts = _counts(changes) | {"incomplete": [each.model_dump(mode="json") for each in incomplete]}
-    print_result(counts, as_json, "\n".join(lines))
+    counts = _counts(changes) | {"incomplete": incomplete}
+    print_result(counts, "\n".join(lines))
 
 
-def _dry_run(workspace: Workspace, policy_files: tuple[Path, ...], as_json: bool) -> None:
+def _dry_run(workspace: Workspace, policy_files: tuple[Path, ...]) -> None:
     shown = workspace.live.with_policy_files(policy_files).dry_run()
-    if as_json:
-        emit_json({"dry_run": True, "policies": {label: _counts(changes) for label, changes in shown.items()}})
+    if answer_in_json({"dry_run": True, "policies": {label: _counts(changes) for label, changes in shown.items()}}):
         return
     for label, changes in shown.items():
         echo(f"{label}: of {changes.traces} traces {_changes_text(changes)}")
@@ -115,9 +117,8 @@ def _dry_run(workspace: Workspace, policy_files: tuple[Path, ...], as_json: bool
             echo(f"  would be {kind}, for example: {', '.join(examples)}")
 
 
-def _print_explanations(explanations: list[Explanation], as_json: bool) -> None:
-    if as_json:
-        emit_json([explanation.model_dump(mode="json") for explanation in explanations])
+def _print_explanations(explanations: list[Explanation]) -> None:
+    if answer_in_json(explanations):
         return
     for shown in explanations:
         resting = f" by {shown.evidence.value}" if shown.evidence is not None else ""
@@ -130,59 +131,35 @@ def _print_explanations(explanations: list[Explanation], as_json: bool) -> None:
         for lack in shown.incomplete:
             echo(f"  incomplete  {lack.gap.value} (sent by {shown.exporter}): {lack.change}")
         for remark in shown.remarks:
-            echo(f"  remark      {remark_line(remark)}")
+            words = "; ".join(remark.evidence) or "no words of its own"
+            what = f"{remark.kind.value} with probability {remark.probability:.2f}: {remark.message_id}"
+            echo(f'  remark      {what} on {remark.target_id}, "{remark.message}" ({words})')
         for change in shown.counterfactuals:
             echo(f"  if {change.when}, it would be {change.result.value}")
 
 
-def remark_line(remark: ShownRemark) -> str:
-    """Say in one line what a message says of which turn, how probably, and by what words."""
-    words = "; ".join(remark.evidence) or "no words of its own"
-    return (
-        f"{remark.kind.value} with probability {remark.probability:.2f}: {remark.message_id} on {remark.target_id}, "
-        f'"{remark.message}" ({words})'
-    )
-
-
-def _list_policies(workspace: Workspace, as_json: bool) -> None:
-    known = workspace.live.policies()
-    rows = [(item.label, "yes" if item.in_force else "no", item.first_used or "never") for item in known]
-    columns = ("policy", "in force", "first used")
-    print_result([vars(one) for one in known], as_json, lambda: table("policy revisions", columns, rows))
+def _became(changes: Changes) -> dict[str, int]:
+    """Count the entries by what they became."""
+    tiers, kinds = changes.by_tier, changes.by_kind
+    counts = {"golden (confirmed)": tiers.get("confirmed", 0), "golden (unconfirmed)": tiers.get("unconfirmed", 0)}
+    counts |= {name: tiers.get(name, 0) for name in ("candidate", "failure")}
+    return counts | {"correction": kinds.get("corrected", 0), "withdrawn": kinds.get("withdrawn", 0)}
 
 
 def _counts(changes: Changes) -> dict[str, object]:
-    return {
-        "examined": changes.traces,
-        "golden_confirmed": changes.by_tier.get("confirmed", 0),
-        "golden_unconfirmed": changes.by_tier.get("unconfirmed", 0),
-        "candidate": changes.by_tier.get("candidate", 0),
-        "failure": changes.by_tier.get("failure", 0),
-        "correction": changes.by_kind.get("corrected", 0),
-        "withdrawn": changes.by_kind.get("withdrawn", 0),
-        "unchanged": max(0, changes.traces - sum(changes.by_tier.values())),
-        "changes": changes.by_kind,
-        "examples": changes.examples,
-    }
+    counts = {name.replace(" (", "_").rstrip(")"): count for name, count in _became(changes).items()}
+    unchanged = max(0, changes.traces - sum(changes.by_tier.values()))
+    more = {"unchanged": unchanged, "changes": changes.by_kind, "examples": changes.examples}
+    return {"examined": changes.traces, **counts, **more}
 
 
 def _changes_text(changes: Changes) -> str:
-    tiers = {
-        "confirmed": "golden (confirmed)",
-        "unconfirmed": "golden (unconfirmed)",
-        "candidate": "candidate",
-        "failure": "failure",
-    }
-    shown = [f"{changes.by_tier[tier]} {name}" for tier, name in tiers.items() if changes.by_tier.get(tier)]
-    for kind, name in (("corrected", "correction"), ("withdrawn", "withdrawn")):
-        shown += [f"{changes.by_kind[kind]} {name}"] if changes.by_kind.get(kind) else []
-    return ", ".join(shown) or "nothing changed"
+    return ", ".join(f"{count} {name}" for name, count in _became(changes).items() if count) or "nothing changed"
 
 
-def _print_trials(trials: Sequence[PolicyTrial], as_json: bool) -> None:
+def _print_trials(trials: Sequence[PolicyTrial]) -> None:
     """Print precision and recall with their intervals, then the first traces on which people and policy differ."""
-    if as_json:
-        emit_json({"trials": list(trials)})
+    if answer_in_json({"trials": list(trials)}):
         return
     for trial in trials:
         rows = [
@@ -209,9 +186,7 @@ def _share_text(share: Proportion) -> str:
 @click.option("--dry-run", is_flag=True, help="Show what the checks find in all of history; keep nothing.")
 @click.option("--explain", "trace_id", metavar="TRACE", help="What each check finds in one trace, and why.")
 @report_verb
-def check_traces_command(
-    workspace: Workspace, backfill: bool, dry_run: bool, trace_id: str | None, as_json: bool
-) -> None:
+def check_traces_command(workspace: Workspace, backfill: bool, dry_run: bool, trace_id: str | None) -> None:
     """Run the checks over the traces that no check has seen yet. The entries follow with the next `evergold curate`."""
     if sum(map(bool, (backfill, dry_run, trace_id))) > 1:
         raise BadInput("--backfill, --dry-run and --explain exclude each other; give one")
@@ -219,21 +194,20 @@ def check_traces_command(
     if trace_id:
         # An unknown trace is an error here; the checks would only find nothing to say.
         workspace.intake.get(trace_id)
-        _print_checks(checks.stage.explain(trace_id), as_json)
+        _print_checks(checks.stage.explain(trace_id))
         return
     work = checks.stage.dry_run if dry_run else checks.backfill if backfill else checks.check_missing
     with progress("checking", workspace.live.trace_count()) as advance:
         report = work(advance)
     hint = checks.state()["hint"]
-    if as_json:
-        emit_json(vars(report) | {"dry_run": dry_run, "hint": hint})
+    if answer_in_json(vars(report) | {"dry_run": dry_run, "hint": hint}):
         return
     _print_check_report(report, dry_run)
     if hint:
         echo(str(hint))
 
 
-def _print_checks(outcomes: list[Checked], as_json: bool) -> None:
+def _print_checks(outcomes: list[Checked]) -> None:
     listed: list[dict[str, object]] = []
     rows = []
     for each in outcomes:
@@ -244,7 +218,7 @@ def _print_checks(outcomes: list[Checked], as_json: bool) -> None:
         }
         listed.append({**named, "value": result and result.value, **shown, "error": each.error})
         rows.append((each.check, f"{result.value:g}" if result else "error" if each.error else "-", *shown.values()))
-    print_result(listed, as_json, lambda: table("checks", ("check", "value", "reason", "evidence"), rows))
+    print_result(listed, lambda: table("checks", ("check", "value", "reason", "evidence"), rows))
 
 
 def _print_check_report(report: CheckReport, dry_run: bool) -> None:

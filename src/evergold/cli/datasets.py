@@ -24,7 +24,7 @@ from evergold.cli.options import (
     report_verb,
     with_workspace,
 )
-from evergold.cli.output import echo, emit_json, print_result, table
+from evergold.cli.output import answer_in_json, echo, emit_json, print_result, table
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def datasets_command() -> None:
 
 @datasets_command.command("list")
 @report_verb
-def list_datasets(workspace: Workspace, as_json: bool) -> None:
+def list_datasets(workspace: Workspace) -> None:
     """List datasets: YAML files of `benchmark.datasets_dir`, the bundled samples, and what the store holds."""
     result = workspace.bench.datasets.list()
     rows = [
@@ -59,21 +59,17 @@ def list_datasets(workspace: Workspace, as_json: bool) -> None:
         for d in result
     ]
     columns = ("dataset", "origin", "cases", "candidates", "about")
-    print_result(result, as_json, lambda: table(f"{len(result)} datasets", columns, rows))
+    print_result(result, lambda: table(f"{len(result)} datasets", columns, rows))
 
 
 @datasets_command.command("lint")
 @click.argument("path", type=PathOrUrl(exists=True))
 @report_verb
-def lint_files(workspace: Workspace, path: Path, as_json: bool) -> int:
+def lint_files(workspace: Workspace, path: Path) -> int:
     """Check every YAML file below PATH (or the one file). Exit code 1 when anything is wrong."""
     check = workspace.task_files.lint(path)
-    if as_json:
-        emit_json(vars(check))
-        return int(bool(check.problems))
-    for problem in check.problems:
-        echo(problem)
-    echo(f"{check.files} files, {check.tasks} tasks, {len(check.problems)} problems")
+    counted = f"{check.files} files, {check.tasks} tasks, {len(check.problems)} problems"
+    print_result(vars(check), "\n".join([*map(str, check.problems), counted]))
     return int(bool(check.problems))
 
 
@@ -88,27 +84,20 @@ def print_schema(workspace: Workspace) -> None:
 @click.argument("dataset")
 @click.argument("version", required=False)
 @report_verb
-def show_dataset(workspace: Workspace, dataset: str, version: str | None, as_json: bool) -> None:
+def show_dataset(workspace: Workspace, dataset: str, version: str | None) -> None:
     """Show the versions of DATASET, or the manifest of one VERSION."""
     result = [workspace.builds.get(dataset, version)] if version else workspace.builds.versions(dataset)
     if version:
         # A manifest is JSON whichever way it is asked for.
         emit_json(result[0].manifest)
-    elif as_json:
-        emit_json({"builds": [build.model_dump(mode="json") for build in result]})
-    else:
-        rows = [
-            (
-                build.version,
-                ", ".join(f"{name} {split['count']}" for name, split in build.manifest["splits"].items()),
-                build.parent,
-                build.content_hash[:19],
-                build.created_at.strftime("%Y-%m-%d %H:%M"),
-                build.location,
-            )
-            for build in result
-        ]
-        table(f"builds of {dataset}", ("version", "cases", "parent", "content", "built", "folder"), rows)
+        return
+    rows = []
+    for one in result:
+        splits = ", ".join(f"{name} {split['count']}" for name, split in one.manifest["splits"].items())
+        content, built = one.content_hash[:19], f"{one.created_at:%Y-%m-%d %H:%M}"
+        rows.append((one.version, splits, one.parent, content, built, one.location))
+    columns = ("version", "cases", "parent", "content", "built", "folder")
+    print_result({"builds": result}, lambda: table(f"builds of {dataset}", columns, rows))
 
 
 @datasets_command.command("diff")
@@ -116,10 +105,10 @@ def show_dataset(workspace: Workspace, dataset: str, version: str | None, as_jso
 @click.argument("after")
 @click.option("--dataset", help="The dataset whose versions BEFORE and AFTER are.")
 @report_verb
-def diff_builds(workspace: Workspace, before: str, after: str, dataset: str | None, as_json: bool) -> None:
+def diff_builds(workspace: Workspace, before: str, after: str, dataset: str | None) -> None:
     """Compare two builds: versions (v1 v2), folders or manifests. Added, removed and changed cases, field by field."""
     result = workspace.builds.diff(before, after, dataset)
-    print_result(result.model_dump(mode="json", by_alias=True), as_json, lambda: _print_diff(result))
+    print_result(result.model_dump(mode="json", by_alias=True), lambda: _print_diff(result))
 
 
 def _print_diff(result: BuildDiff) -> None:
@@ -157,16 +146,15 @@ def cases_command() -> None:
 @click.option("--search", help="Only cases whose texts contain this.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, help="How many at most.")
 @report_verb
-def list_cases(workspace: Workspace, limit: int, as_json: bool, **filters: object) -> None:
+def list_cases(workspace: Workspace, limit: int, **filters: object) -> None:
     """List cases, newest first."""
     from evergold.store.case.cases import CaseFilter
 
     wanted = CaseFilter.model_validate(filters)
     result, _ = workspace.cases.page(wanted, limit=limit)
     total, waiting = workspace.cases.count(wanted), workspace.cases.candidates_beside(wanted)
-    if as_json:
-        listed = [_as_record(case) for case in result]
-        emit_json({"total": total, "candidates_left_out": waiting, "cases": listed})
+    listed = {"total": total, "candidates_left_out": waiting, "cases": [_as_record(case) for case in result]}
+    if answer_in_json(listed):
         return
     rows = [
         (case.dataset, case.id, case.kind, case.entry_type, case.evidence, _trust(case), case.input) for case in result
@@ -180,13 +168,12 @@ def list_cases(workspace: Workspace, limit: int, as_json: bool, **filters: objec
 @click.argument("case_id")
 @click.option("--history", is_flag=True, help="Also every revision: who, when, why.")
 @report_verb
-def show_case(workspace: Workspace, dataset: str, case_id: str, history: bool, as_json: bool) -> None:
+def show_case(workspace: Workspace, dataset: str, case_id: str, history: bool) -> None:
     """Show one case whole."""
     case = workspace.cases.get(dataset, case_id)
     revisions = workspace.cases.history(dataset, case_id) if history else []
     basis = workspace.staleness.basis(dataset, case_id)
-    if as_json:
-        emit_json(_as_record(case) | {"rests_on": basis} | ({"history": revisions} if history else {}))
+    if answer_in_json(_as_record(case) | {"rests_on": basis} | ({"history": revisions} if history else {})):
         return
     for line in case_lines(case):
         echo(line)
@@ -219,7 +206,7 @@ def tag_case(
 @click.option("--who", default="cli", help="Recorded as the author.")
 @click.option("--repo", "repo_dir", type=A_PATH, help="Prove base commits here (default: review.repo_dir).")
 @report_verb
-def import_command(workspace: Workspace, file: Path, as_json: bool, **given: Any) -> int:
+def import_command(workspace: Workspace, file: Path, **given: Any) -> int:
     """Read cases from FILE into the store. The same file twice changes nothing; a changed case becomes a revision.
 
     FILE may be a URL (s3://…) and a glob in quotes; each file that matches is stored in a transaction of its own.
@@ -237,7 +224,7 @@ def import_command(workspace: Workspace, file: Path, as_json: bool, **given: Any
     refused = sum(not item.is_note for item in rejected)
     counts_text = ", ".join(f"{count} {name}" for name, count in counts.items())
     text = f"imported {file}: {counts_text}, {refused} rejected"
-    print_result({**counts, "rejected": refused}, as_json, text)
+    print_result({**counts, "rejected": refused}, text)
     return int(bool(refused))
 
 
@@ -258,7 +245,6 @@ def export_command(
     out: Path | None,
     limit: int | None,
     cluster: str | None,
-    as_json: bool,
     **filters: object,
 ) -> None:
     """Write the cases of DATASET, newest first. The file appears whole or not at all."""
@@ -283,10 +269,8 @@ def export_command(
         echo(f"left out {rest} for {len(reasons) - len(shown)} other reasons", err=True)
     waiting = workspace.cases.candidates_beside(wanted)
     _print_candidates(count, waiting)
-    if as_json:
-        left_out = {"left_out": len(unfit), "candidates_left_out": waiting}
-        counted = {"unheld": dict(unheld), "evidence": dict(evidence)}
-        emit_json({"path": str(path), "format": format_name, "cases": count, **left_out, **counted})
+    done = {"path": str(path), "format": format_name, "cases": count, "left_out": len(unfit)}
+    if answer_in_json(done | {"candidates_left_out": waiting, "unheld": dict(unheld), "evidence": dict(evidence)}):
         return
     echo(f"exported {count} cases to {path}" + (f"; {len(unfit)} left out" if unfit else ""))
     if evidence:

@@ -18,7 +18,7 @@ from evergold.cli.options import (
     report_verb,
     with_workspace,
 )
-from evergold.cli.output import echo, emit_json, progress, table
+from evergold.cli.output import answer_in_json, echo, print_result, progress, table
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def extract_command() -> None:
 @click.option("--hunk-context", type=click.Choice(["trim", "keep"]), default="trim", help="Unchanged lines of hunks.")
 @destination_options
 @with_workspace
-def extract_sidekick(workspace: Workspace, as_json: bool, **given: Any) -> int:
+def extract_sidekick(workspace: Workspace, **given: Any) -> int:
     """Completed tasks of the Sidekick app that worked in a git worktree."""
-    return _print_summary(workspace.flows.extract("sidekick", given, progress), as_json)
+    return _print_summary(workspace.flows.extract("sidekick", given, progress))
 
 
 @extract_command.command("git")
@@ -99,13 +99,13 @@ def extract_sidekick(workspace: Workspace, as_json: bool, **given: Any) -> int:
 @cluster_option
 @destination_options
 @with_workspace
-def extract_git(workspace: Workspace, as_json: bool, **given: Any) -> int:
+def extract_git(workspace: Workspace, **given: Any) -> int:
     """Commits of a repository: the message is the task, the diff the answer, the first parent the base.
 
     Every commit has a kind, by its paths and its message. Features, fixes and refactorings whose message says what was wanted
     become cases; --kinds takes others.
     """
-    return _print_summary(workspace.flows.extract("git", given, progress), as_json)
+    return _print_summary(workspace.flows.extract("git", given, progress))
 
 
 FILES = click.argument("files", nargs=-1, required=True, type=A_PATH)
@@ -119,8 +119,8 @@ def _add_agent(agent: str, text: str, source: Callable[[Any], Any] = FILES) -> N
     @source
     @session_options
     @with_workspace
-    def extract_sessions(workspace: Workspace, as_json: bool, **given: Any) -> int:
-        return _print_summary(workspace.flows.extract(agent, given, progress), as_json, "times")
+    def extract_sessions(workspace: Workspace, **given: Any) -> int:
+        return _print_summary(workspace.flows.extract(agent, given, progress), "times")
 
 
 _add_agent(
@@ -143,18 +143,21 @@ _add_agent("swe-agent", f"Trajectories of SWE-agent and mini-swe-agent {LOGS}")
 _add_agent("aider", f"Chat histories of aider (.aider.chat.history.md) {LOGS}")
 
 
-def _print_summary(summary: Summary, as_json: bool, left_out: str = "commits") -> int:
+def _print_summary(summary: Summary, left_out: str = "commits") -> int:
     """Print a summary; `left_out` names what the reasons count. The exit code says whether anything was unreadable."""
-    if as_json:
-        emit_json(summary.as_dict())
+    if answer_in_json(summary.as_dict()):
         return int(bool(summary.rejected))
     counts = summary.counts
     echo(
         f"{counts['new']} new, {counts['known']} known, {counts['completed']} completed, {counts['resolved']} resolved, "
         f"{counts['unchanged']} still open as before"
     )
-    _print_reasons("cases need a query", summary.needs_query)
-    _print_reasons("cases need a base commit", summary.needs_base_commit)
+    # Single cases are in the rows and in --json.
+    for what, reasons in (("a query", summary.needs_query), ("a base commit", summary.needs_base_commit)):
+        if reasons:
+            echo(f"{len(reasons)} cases need {what}:")
+        for reason, count in Counter(reasons.values()).most_common(SHOWN):
+            echo(f"  {count}  {reason}")
     if summary.kinds:
         kinds = ", ".join(f"{count} {kind}" for kind, count in summary.kinds.most_common())
         echo(f"kinds of the commits read: {kinds}; {summary.bots} by bots")
@@ -167,15 +170,6 @@ def _print_summary(summary: Summary, as_json: bool, left_out: str = "commits") -
     for name in summary.files:
         echo(name)
     return int(bool(summary.rejected))
-
-
-def _print_reasons(what: str, reasons: dict[str, str]) -> None:
-    """Print how many cases are open, and for which reasons; single cases are in the rows and in --json."""
-    if not reasons:
-        return
-    echo(f"{len(reasons)} {what}:")
-    for reason, count in Counter(reasons.values()).most_common(SHOWN):
-        echo(f"  {count}  {reason}")
 
 
 PROBLEMS_SHOWN = 20
@@ -207,7 +201,7 @@ DECIDING = frozenset(
 @cluster_option
 @report_verb
 def score_retrieval_command(
-    workspace: Workspace, golden: Path, predictions: Path, other: Path | None, as_json: bool, **given: Any
+    workspace: Workspace, golden: Path, predictions: Path, other: Path | None, **given: Any
 ) -> int:
     """Score PREDICTIONS against GOLDEN (a dataset A or B file); a second file of predictions is compared with the first.
 
@@ -218,10 +212,7 @@ def score_retrieval_command(
     query = ScoringQuery(given["tier"], given["seed"], given["repo"])
     how = {name: given[name] for name in ("per_case", "html", "cluster")}
     figures = workspace.retrieval.score(golden, predictions, other, query, **how)
-    if as_json:
-        emit_json(figures)
-    else:
-        _print_figures(workspace.retrieval, figures, given["every"])
+    print_result(figures, lambda: _print_figures(workspace.retrieval, figures, given["every"]))
     return 0
 
 

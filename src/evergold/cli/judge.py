@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evergold.cli.options import A_PATH, json_flag, report_verb
-from evergold.cli.output import echo, emit_json, print_result, table
+from evergold.cli.options import A_PATH, combine_options, json_flag, report_verb
+from evergold.cli.output import answer_in_json, echo, print_result, table
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
 
@@ -21,15 +21,20 @@ def judge_command() -> None:
     """Try a judge, or calibrate it against human labels."""
 
 
+label_options = combine_options(
+    click.option("--labels", type=A_PATH, help="JSONL: input, output, expected, contexts, label (0 to 1)."),
+    click.option("--from-review", metavar="DATASET", help="People's verdicts on a stored dataset instead of a file."),
+    click.option("--metric", default="correctness", help="What a judge is asked."),
+    click.option("--passing", type=click.FloatRange(0, 1), default=0.5, help="From here it is a pass."),
+)
+
+
 @judge_command.command("calibrate")
 @click.argument("name", required=False)
 @click.option("--judge", metavar="NAME", help="offline, openai/gpt-4o, panel:openai/a,offline, …")
-@click.option("--labels", type=A_PATH, help="JSONL: input, output, expected, contexts, label (0 to 1).")
-@click.option("--from-review", metavar="DATASET", help="People's verdicts on a stored dataset instead of a file.")
-@click.option("--metric", default="correctness", help="What the judge is asked.")
-@click.option("--passing", type=click.FloatRange(0, 1), default=0.5, help="From here it is a pass.")
+@label_options
 @report_verb
-def calibrate_judge(workspace: Workspace, as_json: bool, **options: Any) -> None:
+def calibrate_judge(workspace: Workspace, **options: Any) -> None:
     """Measure JUDGE against people: agreement, kappa, false passes and false fails, with 95 % intervals.
 
     `evergold judge calibrate offline` without labels prints the offline judge's agreement on public data.
@@ -41,11 +46,11 @@ def calibrate_judge(workspace: Workspace, as_json: bool, **options: Any) -> None
         # Shipped figures exist for the offline judge alone.
         if judge != "offline":
             raise BadInput(f"calibrating {judge!r} needs --labels FILE or --from-review DATASET")
-        _print_shipped(as_json)
+        _print_shipped()
         return
     labels = _read_labels(workspace, options)
     result = workspace.judging.calibrate(judge, options["metric"], labels, options["passing"])
-    print_result(result, as_json, lambda: _print_calibration(result))
+    print_result(result, lambda: _print_calibration(result))
 
 
 @judge_command.command("try")
@@ -57,15 +62,12 @@ def calibrate_judge(workspace: Workspace, as_json: bool, **options: Any) -> None
     "--context", "contexts", multiple=True, help="A passage the answer rests on, for faithfulness; repeatable."
 )
 @json_flag
-def try_judge(
-    metric: str, question: str, answer: str, reference: str, contexts: tuple[str, ...], as_json: bool
-) -> None:
+def try_judge(metric: str, question: str, answer: str, reference: str, contexts: tuple[str, ...]) -> None:
     """Judge one answer offline and show each claim with its verdict, probability and evidence."""
     from evergold.workspace.judges import is_uncertain, try_offline
 
     result = try_offline(metric, question, answer, reference, contexts)
-    if as_json:
-        emit_json(result)
+    if answer_in_json(result):
         return
     value = "unscored" if result["value"] is None else f"{result['value']:.2f}"
     outside = "; outside the measured languages, by words alone" if result["outside"] else ""
@@ -88,19 +90,15 @@ def try_judge(
 @judge_command.command("compare")
 @click.argument("first")
 @click.argument("second")
-@click.option("--labels", type=A_PATH, help="JSONL: input, output, expected, contexts, label.")
-@click.option("--from-review", metavar="DATASET", help="People's verdicts on a stored dataset instead of a file.")
-@click.option("--metric", default="correctness", help="What the judges are asked.")
-@click.option("--passing", type=click.FloatRange(0, 1), default=0.5, help="From here it is a pass.")
+@label_options
 @report_verb
-def compare_judges(workspace: Workspace, first: str, second: str, as_json: bool, **options: Any) -> None:
+def compare_judges(workspace: Workspace, first: str, second: str, **options: Any) -> None:
     """Measure two judges on the same labels and say which one to use, with intervals."""
     if options["labels"] is None and options["from_review"] is None:
         raise BadInput("comparing judges needs --labels FILE or --from-review DATASET")
     labels = _read_labels(workspace, options)
     result = workspace.judging.compare(first, second, options["metric"], labels, options["passing"])
-    if as_json:
-        emit_json(result)
+    if answer_in_json(result):
         return
     for calibration in (result.first, result.second):
         _print_calibration(calibration)
@@ -119,7 +117,14 @@ def _read_labels(workspace: Workspace, options: dict[str, Any]) -> list[Label]:
 
 def _print_calibration(result: Calibration) -> None:
     names = ("agreement", "kappa", "spearman", "false_pass", "false_fail")
-    rows = [(name.replace("_", " "), *_cells(getattr(result, name))) for name in names]
+    rows = []
+    for name in names:
+        figure = getattr(result, name)
+        cells = ("–", "not defined on these labels", "0")
+        if figure is not None:
+            bounds = "–" if figure.low is None else f"{figure.low:.3f} … {figure.high:.3f}"
+            cells = (f"{figure.value:.3f}", bounds, str(figure.n))
+        rows.append((name.replace("_", " "), *cells))
     table(f"{result.judge} on {result.metric}: {result.labels} labels", ("", "value", "95 % interval", "n"), rows)
     if result.missing:
         echo(f"not calibrated yet: {result.missing}", err=True)
@@ -127,19 +132,11 @@ def _print_calibration(result: Calibration) -> None:
         echo(f"{count} unscored: {reason}", err=True)
 
 
-def _cells(figure: Any) -> tuple[str, str, str]:
-    if figure is None:
-        return "–", "not defined on these labels", "0"
-    bounds = "–" if figure.low is None else f"{figure.low:.3f} … {figure.high:.3f}"
-    return f"{figure.value:.3f}", bounds, str(figure.n)
-
-
-def _print_shipped(as_json: bool) -> None:
+def _print_shipped() -> None:
     from evergold.workspace.judges import offline_figures
 
     shipped = offline_figures()
-    if as_json:
-        emit_json(shipped)
+    if answer_in_json(shipped):
         return
     for basis, figures in shipped["figures"].items():
         rows = [

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from evergold.cli.output import JSON_WANTED
 from evergold.errors import BadInput
 from evergold.settings import Settings, load_settings
 from evergold.workspace import Workspace
@@ -76,7 +77,15 @@ class PathOrUrl(click.Path):
 
 
 A_PATH = PathOrUrl()
-json_flag = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def _remember_json(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    ctx.meta[JSON_WANTED] = wanted
+
+
+json_flag = click.option(
+    "--json", is_flag=True, expose_value=False, callback=_remember_json, help="Print one JSON document."
+)
 
 
 def report_verb(verb: Callable[..., T]) -> Callable[..., T]:

@@ -15,9 +15,9 @@ import orjson
 
 from evergold.credentials import hide
 
+JSON_WANTED = "evergold.json"  # where the context of a command keeps the flag --json
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but the tab and the line end
-PICTURES = 0x2400  # where Unicode begins to show the control characters of ASCII
-DELETE, DELETE_PICTURE = 0x7F, "\u2421"
+PICTURES = {code: chr(0x2400 + code) for code in range(32)} | {0x7F: "\u2421"}  # of the control characters of ASCII
 
 
 def echo(message: object = "", *, err: bool = False, nl: bool = True) -> None:
@@ -28,35 +28,42 @@ def echo(message: object = "", *, err: bool = False, nl: bool = True) -> None:
 def make_printable(text: str) -> str:
     """Write control characters as signs, and hide secrets; a line end of Windows stays a line end."""
     text = hide(text)
-    return CONTROL.sub(_sign, text.replace("\r\n", "\n")) if CONTROL.search(text) else text
-
-
-def _sign(control: re.Match[str]) -> str:
-    code = ord(control[0])
-    if code == DELETE:
-        return DELETE_PICTURE
-    return chr(PICTURES + code) if code < DELETE else f"\\x{code:02x}"
+    if not CONTROL.search(text):
+        return text
+    return CONTROL.sub(lambda sign: PICTURES.get(ord(sign[0]), f"\\x{ord(sign[0]):02x}"), text.replace("\r\n", "\n"))
 
 
 def emit_json(value: Any) -> None:
     # Counters by number (such as histograms) are keys of JSON objects here.
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=_convert).decode()
+    def convert(one: Any) -> Any:
+        return one.model_dump(mode="json") if hasattr(one, "model_dump") else str(one)
+
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=convert).decode()
     # JSON escapes the control characters of ASCII; the others are escaped alike, which means the same to a reader.
     click.echo(CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", hide(text)))
 
 
-def print_result(value: Any, as_json: bool, text: str | Callable[[], object]) -> None:
-    """Print what a verb did: as JSON when asked for, else as a line of text, or as `text` prints it."""
-    if as_json:
+def wants_json() -> bool:
+    """Whether the command was given --json."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(JSON_WANTED))
+
+
+def answer_in_json(value: Any) -> bool:
+    """Print a value as JSON where --json was given; whether it was."""
+    if wanted := wants_json():
         emit_json(value)
-    elif isinstance(text, str):
+    return wanted
+
+
+def print_result(value: Any, text: str | Callable[[], object]) -> None:
+    """Print what a verb did: as JSON where --json was given, else as a line of text, or as `text` prints it."""
+    if answer_in_json(value):
+        return
+    if isinstance(text, str):
         echo(text)
     else:
         text()
-
-
-def _convert(value: Any) -> Any:
-    return value.model_dump(mode="json") if hasattr(value, "model_dump") else str(value)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, numbers: Sequence[str] = ()) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evergold.cli.options import parse_filters, report_verb, with_workspace
-from evergold.cli.output import echo, emit_json, print_result
+from evergold.cli.output import answer_in_json, echo, print_result
+from evergold.cli.run import visible_text
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -25,12 +26,10 @@ if TYPE_CHECKING:
 )
 @click.option("--model", metavar="NAME", help="Estimate the price for this model.")
 @report_verb
-def replay_set_command(
-    workspace: Workspace, dataset: str, out: str, model: str | None, as_json: bool, **flags: Any
-) -> None:
+def replay_set_command(workspace: Workspace, dataset: str, out: str, model: str | None, **flags: Any) -> None:
     """Freeze the cases of DATASET that can be replayed, say which cannot and why, and estimate power and cost."""
     result = workspace.replays.freeze_set(dataset, out, parse_filters(flags["filters"]), model=model or "recorded")
-    print_result(result, as_json, lambda: _print_set(result, model))
+    print_result(result, lambda: _print_set(result, model))
 
 
 def _print_set(result: ReplaySet, model: str | None) -> None:
@@ -46,10 +45,9 @@ def _print_set(result: ReplaySet, model: str | None) -> None:
     if result.with_calls < result.cases:
         kept = "--filter tag=tool:* keeps such cases"
         echo(f"  calls    {result.with_calls} of them have tool calls, which `trajectory` measures; {kept}")
-    effect = plan.smallest_visible_effect
     tokens = f"about {plan.input_tokens:,} tokens in, {plan.output_tokens:,} out"
     echo(f"  a run    {result.requests} requests, {tokens} ({price})")
-    echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")
+    echo(f"  visible  {visible_text(plan)}")
     name = model or "openai/gpt-4o"
     echo(f"next: evergold run {result.dataset}@{result.version} --model {name} --replay --metric trajectory")
 
@@ -64,11 +62,10 @@ def replay_users_command() -> None:
 @click.option("--filter", "filters", metavar="FIELD=VALUE", multiple=True, help="Only cases with this.")
 @click.option("--model", metavar="NAME", help="The model that writes the drafts; without one a rule does.")
 @report_verb
-def draft_users(workspace: Workspace, dataset: str, filters: tuple[str, ...], model: str | None, as_json: bool) -> None:
+def draft_users(workspace: Workspace, dataset: str, filters: tuple[str, ...], model: str | None) -> None:
     """Draft persona and goal for the cases of DATASET that state none; drafts are marked until a person confirms them."""
     result = workspace.replay_users.draft(dataset, parse_filters(filters), model=model, local=True)
-    if as_json:
-        emit_json(result)
+    if answer_in_json(result):
         return
     authors = ", ".join(f"{count} by {author}" for author, count in result.by.items())
     echo(f"{result.drafted} drafted{f' ({authors})' if authors else ''}, {result.had_one} had a user already")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from evergold.cli.options import A_PATH, CASE_KINDS, REVIEW_STATES, report_verb, settings_of, with_workspace
-from evergold.cli.output import echo, emit_json, print_result, table
+from evergold.cli.output import answer_in_json, echo, emit_json, print_result, table
 from evergold.workspace import Workspace
 
 STANDINGS = ("open", "agreed", "disputed", "second_opinion")
@@ -52,7 +52,7 @@ def review_command(
 @click.option("--standing", type=click.Choice(STANDINGS))
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, help="How many at most.")
 @report_verb
-def list_queue(workspace: Workspace, limit: int, as_json: bool, **filters: object) -> None:
+def list_queue(workspace: Workspace, limit: int, **filters: object) -> None:
     """List what waits for a person."""
     from evergold.model.review import QueueQuery
 
@@ -60,7 +60,7 @@ def list_queue(workspace: Workspace, limit: int, as_json: bool, **filters: objec
     columns = ("dataset", "id", "kind", "review", "standing", "title")
     rows = [[getattr(item, name) for name in columns] for item in page.items]
     title = f"{page.counts['waiting']} of {page.total} waiting"
-    print_result(page, as_json, lambda: table(title, (*columns[:-1], "input"), rows))
+    print_result(page, lambda: table(title, (*columns[:-1], "input"), rows))
 
 
 @review_command.command("decide")
@@ -104,7 +104,6 @@ def change_assertions(
     must_not: tuple[str, ...],
     accept: bool,
     who: str,
-    as_json: bool,
 ) -> None:
     """Show the assertions of a case and those drafted from reviewers' comments, or add some."""
     from evergold.model.review import CaseKey, Edit
@@ -122,9 +121,7 @@ def change_assertions(
         for one in some
         for word, text in one.items()
     ]
-    print_result(
-        {"assertions": case.assertions, "drafts": left}, as_json, "\n".join(lines) or "no assertions, no drafts"
-    )
+    print_result({"assertions": case.assertions, "drafts": left}, "\n".join(lines) or "no assertions, no drafts")
 
 
 @review_command.command("questions")
@@ -143,33 +140,32 @@ def change_questions(workspace: Workspace, dataset: str, file: Path | None, who:
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, help="How many at most.")
 @click.option("--dataset", help="Only this dataset.")
 @report_verb
-def list_next(workspace: Workspace, limit: int, dataset: str | None, as_json: bool) -> None:
+def list_next(workspace: Workspace, limit: int, dataset: str | None) -> None:
     """List the cases whose review is worth most now, each with the reason; each review changes what comes next."""
     listed = workspace.review_order.list_next(limit, dataset)
     rows = [(one.dataset, one.id, f"{one.value:.2f}", one.why, one.title) for one in listed]
     columns = ("dataset", "id", "value", "why", "input")
-    print_result(listed, as_json, lambda: table(f"{len(rows)} cases", columns, rows, numbers=("value",)))
+    print_result(listed, lambda: table(f"{len(rows)} cases", columns, rows, numbers=("value",)))
 
 
 @review_command.command("fill")
 @click.option("--gaps", type=click.IntRange(1, 500), required=True, metavar="N", help="So many traces of the gaps.")
 @click.option("--who", default="cli", help="Who fills the queue.")
 @report_verb
-def fill_queue(workspace: Workspace, gaps: int, who: str, as_json: bool) -> None:
+def fill_queue(workspace: Workspace, gaps: int, who: str) -> None:
     """Queue cases of topics that lack golden cases (`evergold coverage` lists them), the largest gaps first."""
     picked = workspace.fill_review(gaps, who)
     added = sum(not one.problem for one in picked)
-    print_result(picked, as_json, f"{added} cases wait in the dataset gaps; review them: evergold review --page queue")
+    print_result(picked, f"{added} cases wait in the dataset gaps; review them: evergold review --page queue")
 
 
 @review_command.command("progress")
 @report_verb
-def show_progress(workspace: Workspace, as_json: bool) -> None:
+def show_progress(workspace: Workspace) -> None:
     """Show progress per dataset and per reviewer, and how far reviewers agree."""
     result = workspace.review.progress()
     agreed = workspace.review.agreement()
-    if as_json:
-        emit_json({**result, "agreement": agreed})
+    if answer_in_json({**result, "agreement": agreed}):
         return
     columns = ("dataset", "total", "validated", "dismissed")
     table("Datasets", columns, [[dict(row)[name] for name in columns] for row in result["datasets"]])

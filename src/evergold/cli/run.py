@@ -13,12 +13,12 @@ import click
 import orjson
 
 from evergold.cli.options import PathOrUrl, candidates_option, cluster_option, combine_options, report_verb
-from evergold.cli.output import echo, emit_json, progress, table
+from evergold.cli.output import answer_in_json, echo, print_result, progress, table
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
-    from evergold.model.run import Run, RunSpec
+    from evergold.model.run import Plan, Run, RunSpec
 
 CONTEXT = "context"
 RETRIEVER = "retriever:"
@@ -125,20 +125,7 @@ def run_command(workspace: Workspace, **options: Any) -> int:
     _find_cases(workspace, options)
     if options["plan"]:
         plan = workspace.bench.plan(_read_spec(options), local=True, dataset_type=options["dataset_type"])
-        if options["as_json"]:
-            emit_json(plan)
-            return 0
-        effect = plan.smallest_visible_effect
-        echo(f"{plan.dataset} {plan.version}: {plan.cases} cases against {plan.model}")
-        echo(f"  calls    {plan.calls} of the model, {plan.judge_calls} of the judge")
-        echo(f"  tokens   about {plan.input_tokens:,} in, {plan.output_tokens:,} out ({_price(plan.cost)})")
-        if plan.judge is not None:
-            tokens = f"about {plan.judge_input_tokens:,} tokens in, {plan.judge_output_tokens:,} out"
-            echo(f"  judging  {plan.judge}: {tokens} ({_price(plan.judge_cost)})")
-        echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")
-        if plan.derived_tools:
-            echo(f"  tools    derived from the expected calls for {plan.derived_tools} cases that offer none")
-        echo(f"  assumes  {plan.assumes}")
+        print_result(plan, lambda: _print_plan(plan))
         return 0
     if (options["model"] or "").startswith(RETRIEVER) and "|" in options["model"]:
         return _run_baselines(workspace, options)
@@ -146,9 +133,34 @@ def run_command(workspace: Workspace, **options: Any) -> int:
     return _print_run(workspace, _run(workspace, options), options)
 
 
+def _print_plan(plan: Plan) -> None:
+    echo(f"{plan.dataset} {plan.version}: {plan.cases} cases against {plan.model}")
+    echo(f"  calls    {plan.calls} of the model, {plan.judge_calls} of the judge")
+    echo(f"  tokens   about {plan.input_tokens:,} in, {plan.output_tokens:,} out ({_price(plan.cost)})")
+    if plan.judge is not None:
+        tokens = f"about {plan.judge_input_tokens:,} tokens in, {plan.judge_output_tokens:,} out"
+        echo(f"  judging  {plan.judge}: {tokens} ({_price(plan.judge_cost)})")
+    echo(f"  visible  {visible_text(plan)}")
+    if plan.derived_tools:
+        echo(f"  tools    derived from the expected calls for {plan.derived_tools} cases that offer none")
+    echo(f"  assumes  {plan.assumes}")
+
+
+def visible_text(plan: Plan) -> str:
+    """Say which differences a run of this plan could show."""
+    effect = plan.smallest_visible_effect
+    return "no difference (too few cases)" if effect is None else f"differences of {effect:.3f} up"
+
+
 def _run(workspace: Workspace, options: dict[str, Any]) -> Run:
     with workspace.bench.workers(options["cluster"]) as workers:
-        run = _begin_run(workspace, options)
+        if options["resume"]:
+            from evergold.model.run import parse_budget
+
+            budgets: dict[str, Any] = parse_budget(options["budget"])
+            run = workspace.bench.resume(options["resume"], retry_errors=options["retry_errors"], **budgets)
+        else:
+            run = workspace.bench.run_here(_read_spec(options), dataset_type=options["dataset_type"])
         # The bar is drawn by a thread that reads the store; the run itself knows nothing of a terminal.
         with _follow_run(workspace, run):
             ended = workspace.bench.work_on(run.id, workers)
@@ -171,10 +183,8 @@ def _run_baselines(workspace: Workspace, options: dict[str, Any]) -> int:
             raise BadInput(runs[-1].error)
     means = [workspace.bench.results.means(run) for run in runs]
     compared = [workspace.bench.results.compare(runs[0].id, run.id) for run in runs[1:]]
-    if options["as_json"]:
-        sides = [{"run": run, "means": figures} for run, figures in zip(runs, means, strict=True)]
-        emit_json({"runs": sides, "comparisons": compared})
-    else:
+    sides = [{"run": run, "means": figures} for run, figures in zip(runs, means, strict=True)]
+    if not answer_in_json({"runs": sides, "comparisons": compared}):
         rows = [(same[0].metric, *same) for same in zip(*means, strict=True)]
         table(f"retrievers on {options['dataset']}", ("metric", *names), rows)
         if compared:
@@ -194,15 +204,6 @@ def _find_cases(workspace: Workspace, options: dict[str, Any]) -> None:
         "(evergold extract git --into-store takes all)",
         err=True,
     )
-
-
-def _begin_run(workspace: Workspace, options: dict[str, Any]) -> Run:
-    if options["resume"]:
-        from evergold.model.run import parse_budget
-
-        budgets: dict[str, Any] = parse_budget(options["budget"])
-        return workspace.bench.resume(options["resume"], retry_errors=options["retry_errors"], **budgets)
-    return workspace.bench.run_here(_read_spec(options), dataset_type=options["dataset_type"])
 
 
 def _read_spec(options: dict[str, Any]) -> RunSpec:
@@ -293,10 +294,8 @@ def _print_run(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
         code = gate.code or INCONCLUSIVE
     elif passes_nothing:
         code = INCONCLUSIVE
-    if options["as_json"]:
-        trials = workspace.bench.results.trials(run)
-        emit_json({"run": run, "means": means, "trials": trials, "exit_code": code, **gate.as_dict()})
-    else:
+    trials = workspace.bench.results.trials(run)
+    if not answer_in_json({"run": run, "means": means, "trials": trials, "exit_code": code, **gate.as_dict()}):
         table(f"{run.id}: {run.spec.model} on {run.spec.dataset}", ("metric", "mean"), [(m.metric, m) for m in means])
         echo(summary_line(run, workspace.bench.results.count_cached(run.id)))
         if waiting := run.provenance.get("candidates_left_out"):
@@ -320,18 +319,14 @@ def _print_run(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
 def summary_line(run: Run, from_cache: tuple[int, int] = (0, 0)) -> str:
     """`run_… completed: 40 of 40 attempts, 2 failed, 1,234 tokens, 12 from the cache`; `from_cache`: answers, and judge's."""
     cached, judgements = from_cache
-    tokens = run.usage.input_tokens + run.usage.output_tokens
-    judged = run.judge_usage.input_tokens + run.judge_usage.output_tokens
-    money = "" if run.usage.cost is None else f" (${run.usage.cost:.4f})"
-    hits = f", {cached} from the cache" if cached else ""
-    bill = "" if run.judge_usage.cost is None else f" (${run.judge_usage.cost:.4f})"
-    judge = f", {judged:,} tokens of the judge{bill}" if judged else ""
+    tokens, judged = (usage.input_tokens + usage.output_tokens for usage in (run.usage, run.judge_usage))
+    money, bill = ("" if spent.cost is None else f" (${spent.cost:.4f})" for spent in (run.usage, run.judge_usage))
+    parts = [f"{run.id} {run.status}: {run.done} of {run.total} attempts", f"{run.failed} failed"]
+    parts.append(f"{tokens:,} tokens{money}")
+    parts += [f"{cached} from the cache"] if cached else []
+    parts += [f"{judged:,} tokens of the judge{bill}"] if judged else []
     if judgements:
-        judge += f", {judgements:,} judge {'reply' if judgements == 1 else 'replies'} from the cache"
-    summary = (
-        f"{run.id} {run.status}: {run.done} of {run.total} attempts, {run.failed} failed, {tokens:,} tokens{money}"
-    )
+        parts.append(f"{judgements:,} judge {'reply' if judgements == 1 else 'replies'} from the cache")
     who = run.provenance.get("judge")
     itself = " (the model under test)" if run.provenance.get("self_judged") else ""
-    note = f"; judged by {who}{itself}" if who else ""
-    return f"{summary}{hits}{judge}{note}"
+    return ", ".join(parts) + (f"; judged by {who}{itself}" if who else "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evergold.cli.options import PathOrUrl, report_verb, with_workspace
-from evergold.cli.output import echo, emit_json, one_line, print_result, table
+from evergold.cli.output import answer_in_json, echo, one_line, print_result, table, wants_json
 from evergold.cli.run import coverage_option, errors_option, summary_line
 from evergold.workspace import Workspace
 
@@ -33,12 +33,11 @@ def runs_command() -> None:
 @click.option("--status", type=click.Choice(STATUSES))
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, help="How many at most.")
 @report_verb
-def list_runs(workspace: Workspace, as_json: bool, **filters: Any) -> None:
+def list_runs(workspace: Workspace, **filters: Any) -> None:
     """List runs, newest first."""
     result, total = workspace.bench.page(**filters)
     rows = [(run, workspace.bench.results.means(run)) for run in result]
-    if as_json:
-        emit_json({"total": total, "runs": result})
+    if answer_in_json({"total": total, "runs": result}):
         return
     lines = []
     for run, means in rows:
@@ -53,7 +52,7 @@ def list_runs(workspace: Workspace, as_json: bool, **filters: Any) -> None:
 @click.option("--failures", is_flag=True, help="Only attempts that failed or scored below 0.5.")
 @click.option("--limit", type=click.IntRange(1), default=50, help="How many at most.")
 @report_verb
-def show_run(workspace: Workspace, run_id: str, case_id: str | None, failures: bool, limit: int, as_json: bool) -> None:
+def show_run(workspace: Workspace, run_id: str, case_id: str | None, failures: bool, limit: int) -> None:
     """Show a run: its means and its attempts, or one case of it."""
     run = workspace.bench.get(run_id)
     means, cached = workspace.bench.results.means(run), workspace.bench.results.count_cached(run_id)
@@ -61,9 +60,8 @@ def show_run(workspace: Workspace, run_id: str, case_id: str | None, failures: b
     wanted = (a for a in workspace.bench.attempts(run_id, case_id) if not failures or run.is_failure(a))
     # zip ends the iterator after the limit, so the attempts behind it are never read.
     attempts = [attempt for attempt, _ in zip(wanted, range(limit), strict=False)]
-    if as_json:
-        trials = workspace.bench.results.trials(run)
-        emit_json({"run": run, "means": means, "trials": trials, "case": case, "attempts": attempts})
+    trials = workspace.bench.results.trials(run)
+    if answer_in_json({"run": run, "means": means, "trials": trials, "case": case, "attempts": attempts}):
         return
     if case is not None:
         _print_case(case)
@@ -99,20 +97,22 @@ def delete_run(workspace: Workspace, run_id: str) -> None:
 @runs_command.command("retry")
 @click.argument("run_id")
 @report_verb
-def retry_run(workspace: Workspace, run_id: str, as_json: bool) -> int:
+def retry_run(workspace: Workspace, run_id: str) -> int:
     """Send the calls of a run again that got no reply; answers stay."""
     workspace.bench.resume(run_id, retry_errors=True)
-    run = workspace.bench.work_on(run_id)
-    _print_means(workspace, run, as_json)
-    if not as_json:
+    run = _print_means(workspace, run_id)
+    if not wants_json():
         echo(summary_line(run))
     return 0 if run.status == "completed" else 1
 
 
-def _print_means(workspace: Workspace, run: Run, as_json: bool) -> None:
+def _print_means(workspace: Workspace, run_id: str) -> Run:
+    """Work on a run to its end and print its means."""
+    run = workspace.bench.work_on(run_id)
     means = workspace.bench.results.means(run)
     rows = [(mean.metric, mean) for mean in means]
-    print_result({"run": run, "means": means}, as_json, lambda: table(run.id, ("metric", "mean"), rows))
+    print_result({"run": run, "means": means}, lambda: table(run.id, ("metric", "mean"), rows))
+    return run
 
 
 @runs_command.command("rescore")
@@ -121,12 +121,10 @@ def _print_means(workspace: Workspace, run: Run, as_json: bool) -> None:
 @click.option("--judge", metavar="NAME", help="Another judge than the run's.")
 @click.option("--no-cache", is_flag=True, help="Ask the judge again also what it was asked before.")
 @report_verb
-def rescore_run(
-    workspace: Workspace, run_id: str, metrics: tuple[str, ...], judge: str | None, no_cache: bool, as_json: bool
-) -> None:
+def rescore_run(workspace: Workspace, run_id: str, metrics: tuple[str, ...], judge: str | None, no_cache: bool) -> None:
     """Measure stored answers again, or with more metrics. The model is not called."""
     workspace.bench.rescore(run_id, metrics, judge, cache=not no_cache)
-    _print_means(workspace, workspace.bench.work_on(run_id), as_json)
+    _print_means(workspace, run_id)
 
 
 @runs_command.command("leaderboard")
@@ -137,11 +135,10 @@ def rescore_run(
     help="Count each question once in the means, or each case.  [default: by question where all runs were started so]",
 )
 @report_verb
-def show_leaderboard(workspace: Workspace, dataset: str | None, weighted: bool | None, as_json: bool) -> None:
+def show_leaderboard(workspace: Workspace, dataset: str | None, weighted: bool | None) -> None:
     """Rank models by the newest run of each, per version of a dataset."""
     boards = workspace.bench.results.leaderboard(dataset, weighted=weighted)
-    if as_json:
-        emit_json(boards)
+    if answer_in_json(boards):
         return
     for board in boards:
         name = f"{board.dataset} {board.version}"
@@ -192,9 +189,8 @@ def _print_attempt(workspace: Workspace, case: Case, attempt: Attempt) -> None:
     echo(f"── trial {attempt.trial}: {attempt.outcome}{cut}{took} ──")
     _print_block("answer", attempt.output)
     _print_block(f"error ({attempt.error_class or attempt.outcome})" if attempt.error else "", attempt.error)
-    rows = workspace.bench.results.align_calls(case, attempt)
-    if rows:
-        _print_block("calls (expected, then made)", "\n".join(line for row in rows for line in _call_lines(*row)))
+    lines = [line for row in workspace.bench.results.align_calls(case, attempt) for line in _call_lines(*row)]
+    _print_block("calls (expected, then made)" if lines else "", "\n".join(lines))
     for name, made in attempt.measurements.items():
         value = made.state.value.replace("_", " ") if made.value is None else f"{made.value:.3f}"
         _print_block(f"{name} {value}", made.reason or "", always=True)
@@ -203,14 +199,10 @@ def _print_attempt(workspace: Workspace, case: Case, attempt: Attempt) -> None:
 def _call_lines(expected: Any, made: Any, wrong: tuple[str, ...]) -> list[str]:
     mark = "=" if not wrong else "-" if made is None else "+" if expected is None else "~"
     note = f"    <- {'; '.join(wrong)}" if wrong else ""
-    first, second = (None if call is None else _call_text(call) for call in (expected, made))
-    if second is None or first == second:
-        return [f"{mark} {first}{note}"]
-    return [f"{mark} {second}{note}"] if first is None else [f"{mark} {first}", f"  {second}{note}"]
-
-
-def _call_text(call: Any) -> str:
-    return f"{call.name}({', '.join(f'{key}={value!r}' for key, value in call.args.items())})"
+    calls = [call for call in (expected, made) if call is not None]
+    texts = [f"{call.name}({', '.join(f'{key}={value!r}' for key, value in call.args.items())})" for call in calls]
+    first, *second = dict.fromkeys(texts)
+    return [f"{mark} {first}", f"  {second[0]}{note}"] if second else [f"{mark} {first}{note}"]
 
 
 def _print_block(title: str, text: str | None, *, always: bool = False) -> None:
@@ -248,23 +240,20 @@ def _mean_text(mean: Any) -> str:
 )
 @errors_option
 @report_verb
-def report_command(
-    workspace: Workspace, run_id: str, form: str, output: Path | None, as_json: bool, **options: object
-) -> None:
+def report_command(workspace: Workspace, run_id: str, form: str, output: Path | None, **options: object) -> None:
     """Report on a run: means with intervals and coverage, slices, failures first, cost, provenance."""
     from evergold.report.summary import Options
 
     chosen = Options.model_validate(options)
     # Tables of a terminal are drawn here; every other form is made by the report itself.
-    if form == "terminal" and not as_json and output is None:
-        report = workspace.judging.report(run_id, chosen)
-        _print_report(report, workspace.judging.tables(report))
+    form = "json" if wants_json() else _choose_format(form, output)
+    if form == "terminal":
+        _print_report(workspace, workspace.judging.report(run_id, chosen))
         return
-    chosen_form = "json" if as_json else _choose_format(form, output)
     if output is None:
-        echo(workspace.judging.render(run_id, chosen_form, chosen), nl=False)
+        echo(workspace.judging.render(run_id, form, chosen), nl=False)
         return
-    workspace.judging.write_report(run_id, chosen_form, chosen, output)
+    workspace.judging.write_report(run_id, form, chosen, output)
     echo(f"wrote {output}", err=True)
 
 
@@ -275,7 +264,7 @@ def _choose_format(form: str, output: Path | None) -> str:
     return {".html": "html", ".json": "json", ".xml": "junit"}.get(output.suffix, "markdown")
 
 
-def _print_report(report: RunReport, tables: dict[str, list[tuple[str, ...]]]) -> None:
+def _print_report(workspace: Workspace, report: RunReport) -> None:
     run = report.run
     metrics = [
         (m.spec.name, m.mean, m.unscored, m.errors, m.mean.failed, m.not_applicable, "; ".join(m.reasons))
@@ -289,12 +278,8 @@ def _print_report(report: RunReport, tables: dict[str, list[tuple[str, ...]]]) -
             for f in report.failures
         ]
         table(f"{report.failing} failures", ("case", "trial", "metric", "value", "reason", "output"), rows)
-    for by in dict.fromkeys(part.by for part in report.slices):
-        parts = [part for part in report.slices if part.by == by]
-        parted = (by, "cases", *(mean.metric for mean in parts[0].means))
-        table(f"by {by}", parted, [(part.name, part.cases, *part.means) for part in parts])
-    table("cost and time", tables["spending"][0], tables["spending"][1:])
-    table("provenance", ("what", "value"), tables["provenance"])
+    for title, names, lines in workspace.judging.tables(report):
+        table(title, names, lines)
     for warning in report.warnings:
         echo(f"note: {one_line(warning)}", err=True)
 
@@ -349,9 +334,7 @@ class GateCommand(click.Command):
 )
 @click.option("--format", "form", type=click.Choice(["terminal", "markdown"]), default="terminal")
 @report_verb
-def compare_command(
-    workspace: Workspace, baseline: str, candidates: tuple[str, ...], as_json: bool, **options: Any
-) -> int:
+def compare_command(workspace: Workspace, baseline: str, candidates: tuple[str, ...], **options: Any) -> int:
     """Compare runs with a BASELINE run, case by case: which to ship, how sure that is, and what it costs."""
     gated = options["gate"] or options["gate_cases"]
     compared, codes, shown, notes = [], [], [], []
@@ -382,9 +365,7 @@ def compare_command(
         shown.append({**result.model_dump(mode="json"), "exit_code": code, "gate": why, "uncalibrated": doubts})
         notes += [f"note: {warning}" for warning in (*result.warnings, *doubts)]
         notes += [f"gate: {why} (exit code {code})"] if gated else []
-    if as_json:
-        emit_json(shown[0] if len(shown) == 1 else shown)
-    else:
+    if not answer_in_json(shown[0] if len(shown) == 1 else shown):
         print_comparisons(workspace, compared, options["form"])
         for note in dict.fromkeys(notes):
             echo(note, err=True)

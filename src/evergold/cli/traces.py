@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evergold.cli.options import A_PATH, cluster_option, report_verb
-from evergold.cli.output import echo, emit_json, one_line, print_result, progress, table
+from evergold.cli.output import answer_in_json, echo, one_line, print_result, progress, table
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
-    from evergold.model.trace import Span, Trace, TraceHit
+    from evergold.model.trace import Span, Trace
 
 
 @click.command()
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 )
 @cluster_option
 @report_verb
-def ingest_command(workspace: Workspace, files: tuple[str, ...], as_json: bool, strict: bool, **how: Any) -> int:
+def ingest_command(workspace: Workspace, files: tuple[str, ...], strict: bool, **how: Any) -> int:
     """Take in traces, scores and corrections from FILES (- is standard input).
 
     Bad records are reported as `file:line: field: reason` and counted; the good ones are stored. Exit code 1 when any
@@ -55,7 +55,7 @@ def ingest_command(workspace: Workspace, files: tuple[str, ...], as_json: bool, 
             "scores of another scale are read with --scale NAME=BAD:GOOD, such as stars=1:5 or tone=rude:kind", err=True
         )
     nothing = "; nothing was stored (--strict)" if strict and report.rejected else ""
-    print_result(report.counts(), as_json, f"{report.table()[0]}{nothing}")
+    print_result(report.counts(), f"{report.table()[0]}{nothing}")
     return int(report.rejected > 0)
 
 
@@ -85,7 +85,7 @@ def traces_command() -> None:
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, help="How many at most.")
 @click.option("--before", metavar="CURSOR", help="The page after: `next` of the page before, as --json prints it.")
 @report_verb
-def list_traces(workspace: Workspace, limit: int, before: str | None, as_json: bool, **filters: object) -> None:
+def list_traces(workspace: Workspace, limit: int, before: str | None, **filters: object) -> None:
     """List traces, newest first."""
     from evergold.store.trace.filter import TraceFilter
 
@@ -96,36 +96,28 @@ def list_traces(workspace: Workspace, limit: int, before: str | None, as_json: b
     total = workspace.intake.count(wanted)
     ids = [trace.id for trace in result]
     became, hits = workspace.intake.outcomes(ids), workspace.intake.hits(wanted, ids)
-    if as_json:
-        listed = [trace.model_dump(mode="json") for trace in result]
-        listed_hits = {trace_id: hit.model_dump(mode="json") for trace_id, hit in hits.items()}
-        emit_json({"total": total, "next": cursor, "traces": listed, "became": became, "hits": listed_hits})
+    if answer_in_json({"total": total, "next": cursor, "traces": result, "became": became, "hits": hits}):
         return
     columns = ("started", "id", "status", "became", "name", *(("found in", "excerpt") if hits else ("input", "output")))
     rows = []
     for one in result:
         outcome = became.get(one.id) or ("incomplete" if one.incomplete else "")
-        texts = _hit_texts(hits.get(one.id)) if hits else (one.input, one.output)
+        texts = ("", "") if hits else (one.input, one.output)
+        if hit := hits.get(one.id):
+            # The words of the search stand in brackets.
+            marked = (f"[{piece}]" if number % 2 else piece for number, piece in enumerate(hit.excerpt))
+            texts = " ".join(filter(None, (hit.part.replace("_", " "), hit.name))), "".join(marked)
         rows.append((_start_text(one), one.id, one.status, outcome, one.name, *texts))
     table(f"{total} traces", columns, rows)
-
-
-def _hit_texts(hit: TraceHit | None) -> tuple[str, str]:
-    """Where a trace holds the words of a search, and its excerpt with each of them in brackets."""
-    if hit is None:
-        return "", ""
-    marked = (f"[{piece}]" if number % 2 else piece for number, piece in enumerate(hit.excerpt))
-    return " ".join(filter(None, (hit.part.replace("_", " "), hit.name))), "".join(marked)
 
 
 @traces_command.command("show")
 @click.argument("trace_id")
 @report_verb
-def show_trace(workspace: Workspace, trace_id: str, as_json: bool) -> None:
+def show_trace(workspace: Workspace, trace_id: str) -> None:
     """Show one trace: its steps as a tree, and its scores."""
     trace = workspace.intake.get(trace_id)
-    if as_json:
-        emit_json(trace)
+    if answer_in_json(trace):
         return
     for name, value in (
         ("trace", f"{trace.id}  {trace.status}  {_start_text(trace)}"),
@@ -150,11 +142,11 @@ def show_trace(workspace: Workspace, trace_id: str, as_json: bool) -> None:
 @traces_command.command("unscore")
 @click.argument("score_id", type=click.IntRange(min=1))
 @report_verb
-def delete_score(workspace: Workspace, score_id: int, as_json: bool) -> None:
+def delete_score(workspace: Workspace, score_id: int) -> None:
     """Take a score back, with what followed from it; `traces show` prints the ids."""
     trace_id = workspace.live.unscore(score_id)
     workspace.live.curate(trace_id)
-    print_result({"id": score_id, "trace_id": trace_id}, as_json, f"took score {score_id} of trace {trace_id} back")
+    print_result({"id": score_id, "trace_id": trace_id}, f"took score {score_id} of trace {trace_id} back")
 
 
 @traces_command.command("archive")
@@ -162,7 +154,7 @@ def delete_score(workspace: Workspace, score_id: int, as_json: bool) -> None:
 @click.option("--to", "target", required=True, type=A_PATH, metavar="URL", help="A folder, here or in an object store.")
 @click.option("--dry-run", is_flag=True, help="Count; move nothing.")
 @report_verb
-def archive_traces(workspace: Workspace, older_than: str, target: Path, dry_run: bool, as_json: bool) -> None:
+def archive_traces(workspace: Workspace, older_than: str, target: Path, dry_run: bool) -> None:
     """Move old traces with everything about them into Parquet files by day, verified by hash.
 
     What a dataset entry cites stays in the workspace. Killed in the middle, nothing is lost: the same command again finishes.
@@ -170,38 +162,32 @@ def archive_traces(workspace: Workspace, older_than: str, target: Path, dry_run:
     with progress("archiving", None) as advance:
         archives = workspace.archives
         done = archives.would_move(older_than) if dry_run else archives.move(older_than, target, advance)
-    if as_json:
-        emit_json(vars(done) | {"dry_run": dry_run})
-        return
     kept = f"; {done.kept} changed meanwhile and stay" if done.kept else ""
     kept += f"; {done.cited} that datasets cite stay" if done.cited else ""
-    if dry_run and done.days:
-        echo(f"would archive {done.traces} traces of {done.days} days in {target}{kept}")
-    elif done.days:
-        echo(f"archived {done.traces} traces of {done.days} days, {done.bytes / 1e6:.1f} MB, in {target}{kept}")
-    else:
-        echo(f"nothing to archive that is older than {older_than}{kept}")
+    size = " " if dry_run else f", {done.bytes / 1e6:.1f} MB, "
+    moved = f"{'would archive' if dry_run else 'archived'} {done.traces} traces of {done.days} days{size}in {target}"
+    text = moved if done.days else f"nothing to archive that is older than {older_than}"
+    print_result(vars(done) | {"dry_run": dry_run}, text + kept)
 
 
 @traces_command.command("restore")
 @click.argument("day", metavar="DAY")
 @click.option("--from", "source", required=True, type=A_PATH, metavar="URL", help="The archive.")
 @report_verb
-def restore_traces(workspace: Workspace, day: str, source: Path, as_json: bool) -> None:
+def restore_traces(workspace: Workspace, day: str, source: Path) -> None:
     """Bring the traces of DAY (2026-01-05) back from an archive. Traces that are there stay as they are."""
     count = workspace.archives.restore(day, source)
-    print_result({"restored": count, "day": day}, as_json, f"restored {count} traces of {day}")
+    print_result({"restored": count, "day": day}, f"restored {count} traces of {day}")
 
 
 @traces_command.command("verify")
 @click.argument("archive", type=A_PATH, metavar="URL")
 @report_verb
-def verify_archive(workspace: Workspace, archive: Path, as_json: bool) -> int:
+def verify_archive(workspace: Workspace, archive: Path) -> int:
     """Compare every file of the archive at URL with its hash, and list its days. Ends with 1 if one is damaged."""
     days = list(workspace.archives.verify(archive))
     problems = [problem for day in days for problem in day.problems]
-    if as_json:
-        emit_json({"whole": not problems, "days": [vars(day) for day in days]})
+    if answer_in_json({"whole": not problems, "days": [vars(day) for day in days]}):
         return int(bool(problems))
     rows = [
         (day.day, day.parts, day.traces, f"{day.bytes / 1e6:.2f}", "damaged" if day.problems else "whole")
@@ -217,13 +203,13 @@ def verify_archive(workspace: Workspace, archive: Path, as_json: bool) -> int:
 @click.option("--older-than", required=True, metavar="AGE", help="Age as 90d, 12h or 2w.")
 @click.option("--dry-run", is_flag=True, help="Count; delete nothing.")
 @report_verb
-def prune_traces(workspace: Workspace, older_than: str, dry_run: bool, as_json: bool) -> None:
+def prune_traces(workspace: Workspace, older_than: str, dry_run: bool) -> None:
     """Delete old traces that no dataset entry cites."""
     pruned = workspace.retention.prune(older_than, dry_run=dry_run)
     verb = "would delete" if dry_run else "deleted"
     waited = f"; {verb} {pruned.waiting} records whose trace never came" if pruned.waiting else ""
     text = f"{verb} {pruned.deleted} traces; kept {pruned.kept} that the dataset cites{waited}"
-    print_result(vars(pruned) | {"dry_run": dry_run}, as_json, text)
+    print_result(vars(pruned) | {"dry_run": dry_run}, text)
 
 
 @traces_command.command("erase")
@@ -232,7 +218,7 @@ def prune_traces(workspace: Workspace, older_than: str, dry_run: bool, as_json: 
 @click.option("--why", default="", show_default=False, help="Why; stands in the tombstone.")
 @click.option("--dry-run", is_flag=True, help="Count traces, cases and archived traces; erase nothing.")
 @report_verb
-def erase_user(workspace: Workspace, user: str, who: str, why: str, dry_run: bool, as_json: bool) -> None:
+def erase_user(workspace: Workspace, user: str, who: str, why: str, dry_run: bool) -> None:
     """Erase a user: their traces, the cases made from them, the copies runs and builds hold, what they said of other
     people's traces, and what of theirs waits in the spool.
 
@@ -245,7 +231,7 @@ def erase_user(workspace: Workspace, user: str, who: str, why: str, dry_run: boo
         counts = workspace.retention.erase(user, who=who, why=why).counts()
     text = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
     done = "would erase" if dry_run else "erased"
-    print_result(counts | ({"dry_run": True} if dry_run else {}), as_json, f"{done} {text}")
+    print_result(counts | ({"dry_run": True} if dry_run else {}), f"{done} {text}")
 
 
 def _start_text(trace: Trace) -> str:

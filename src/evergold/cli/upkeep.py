@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from evergold.cli.options import combine_options, json_flag, open_workspace, report_verb
-from evergold.cli.output import echo, emit_json, print_result, table
+from evergold.cli.output import answer_in_json, echo, print_result, table
 from evergold.workspace import Workspace
 
 FIGURES = ("traces", "failures", "golden", "candidates")
@@ -17,15 +17,14 @@ who_option = click.option("--who", default="cli", help="Who decides.")
 @click.option("--members", is_flag=True, help="With the newest traces of each topic.")
 @json_flag
 @click.pass_context
-def topics_command(ctx: click.Context, members: bool, as_json: bool) -> None:
+def topics_command(ctx: click.Context, members: bool) -> None:
     """List topics of traces and cases. What waits is sorted first; nothing leaves the machine."""
     if ctx.invoked_subcommand is not None:
         return
     with open_workspace(ctx) as workspace:
         topics = workspace.topics.all()
         lists = {topic.id: workspace.topics.members(topic.id) for topic in topics} if members else {}
-    if as_json:
-        emit_json([topic.model_dump() | ({"members": lists[topic.id]} if members else {}) for topic in topics])
+    if answer_in_json([topic.model_dump() | ({"members": lists[topic.id]} if members else {}) for topic in topics]):
         return
     rows = [
         (topic.id, topic.name, *(getattr(topic, name) for name in FIGURES), "yes" if topic.covered else "no")
@@ -41,10 +40,10 @@ def topics_command(ctx: click.Context, members: bool, as_json: bool) -> None:
 @click.argument("name")
 @who_option
 @report_verb
-def rename_topic(workspace: Workspace, topic: int, name: str, who: str, as_json: bool) -> None:
+def rename_topic(workspace: Workspace, topic: int, name: str, who: str) -> None:
     """Give TOPIC a name that no machine changes."""
     workspace.topics.rename(topic, name, who)
-    print_result({"topic": topic, "name": name}, as_json, f"topic {topic}: {name}")
+    print_result({"topic": topic, "name": name}, f"topic {topic}: {name}")
 
 
 @topics_command.command("merge")
@@ -52,11 +51,11 @@ def rename_topic(workspace: Workspace, topic: int, name: str, who: str, as_json:
 @click.argument("others", type=int, nargs=-1, required=True)
 @who_option
 @report_verb
-def merge_topics(workspace: Workspace, topic: int, others: tuple[int, ...], who: str, as_json: bool) -> None:
+def merge_topics(workspace: Workspace, topic: int, others: tuple[int, ...], who: str) -> None:
     """Make OTHERS part of TOPIC for good."""
     workspace.topics.merge(others, topic, who)
     merged = ", ".join(map(str, others))
-    print_result({"topic": topic, "merged": others}, as_json, f"topic {topic} holds what {merged} held")
+    print_result({"topic": topic, "merged": others}, f"topic {topic} holds what {merged} held")
 
 
 @topics_command.command("split")
@@ -64,19 +63,18 @@ def merge_topics(workspace: Workspace, topic: int, others: tuple[int, ...], who:
 @click.option("--parts", type=click.IntRange(2, 20), default=2, help="How many topics to make of it.")
 @who_option
 @report_verb
-def split_topic(workspace: Workspace, topic: int, parts: int, who: str, as_json: bool) -> None:
+def split_topic(workspace: Workspace, topic: int, parts: int, who: str) -> None:
     """Part TOPIC for good by what its questions have in common; the largest part keeps its id."""
     made = workspace.topics.split(topic, parts, who)
-    print_result({"topic": topic, "made": made}, as_json, f"topic {topic} was parted; new: {', '.join(map(str, made))}")
+    print_result({"topic": topic, "made": made}, f"topic {topic} was parted; new: {', '.join(map(str, made))}")
 
 
 @click.command("coverage")
 @report_verb
-def coverage_command(workspace: Workspace, as_json: bool) -> None:
+def coverage_command(workspace: Workspace) -> None:
     """Show the share of the last 28 days of traffic in topics with three golden cases, drift, and the gaps."""
     measured = workspace.coverage.measure()
-    if as_json:
-        emit_json(measured)
+    if answer_in_json(measured):
         return
     if measured.share is None:
         echo("not known: topics are learnt from thirty different questions; send traces, or `evergold ingest FILE`")
@@ -96,7 +94,7 @@ def coverage_command(workspace: Workspace, as_json: bool) -> None:
 @click.group(invoke_without_command=True)
 @json_flag
 @click.pass_context
-def problems_command(ctx: click.Context, as_json: bool) -> None:
+def problems_command(ctx: click.Context) -> None:
     """List failures of one reason that recur in a topic, open ones first."""
     if ctx.invoked_subcommand is not None:
         return
@@ -108,34 +106,34 @@ def problems_command(ctx: click.Context, as_json: bool) -> None:
         for p in problems
     ]
     title = f"{len(rows)} problems"
-    print_result(problems, as_json, lambda: table(title, columns, rows, numbers=("problem", "count")))
+    print_result(problems, lambda: table(title, columns, rows, numbers=("problem", "count")))
 
 
 @problems_command.command("fixed")
 @click.argument("problem", type=int)
 @who_option
 @report_verb
-def fix_problem(workspace: Workspace, problem: int, who: str, as_json: bool) -> None:
+def fix_problem(workspace: Workspace, problem: int, who: str) -> None:
     """Mark PROBLEM as fixed; it opens itself again when it comes back."""
     fixed = workspace.problems.fix(problem, who)
-    print_result(fixed, as_json, f"problem {problem} ({fixed.reason} in {fixed.name}) is fixed")
+    print_result(fixed, f"problem {problem} ({fixed.reason} in {fixed.name}) is fixed")
 
 
 @problems_command.command("cases")
 @click.argument("problem", type=int)
 @who_option
 @report_verb
-def make_cases(workspace: Workspace, problem: int, who: str, as_json: bool) -> None:
+def make_cases(workspace: Workspace, problem: int, who: str) -> None:
     """Make regression cases of PROBLEM's newest traces; a run that passes them all marks it as fixed."""
     made = workspace.make_problem_cases(problem, who)
     text = f"{made.added} cases added to {made.dataset}; after review: evergold run {made.dataset} --model MODEL"
-    print_result(made, as_json, text)
+    print_result(made, text)
 
 
 @click.group(invoke_without_command=True)
 @json_flag
 @click.pass_context
-def stale_command(ctx: click.Context, as_json: bool) -> None:
+def stale_command(ctx: click.Context) -> None:
     """List references that may no longer hold: what they rest on changed, or a confirmed answer differs."""
     if ctx.invoked_subcommand is not None:
         return
@@ -143,7 +141,7 @@ def stale_command(ctx: click.Context, as_json: bool) -> None:
         reasons = workspace.staleness.all()
     rows = [(one.dataset, one.id, one.because, one.was or "(deleted)", one.now or "(deleted)") for one in reasons]
     title = f"{len({row[:2] for row in rows})} stale references"
-    print_result(reasons, as_json, lambda: table(title, ("dataset", "id", "because", "was", "now"), rows))
+    print_result(reasons, lambda: table(title, ("dataset", "id", "because", "was", "now"), rows))
 
 
 def _add_decision(action: str, text: str, *options: Callable[[Any], Any]) -> None:
@@ -154,16 +152,14 @@ def _add_decision(action: str, text: str, *options: Callable[[Any], Any]) -> Non
     @click.argument("case_id")
     @combine_options(*options, who_option)
     @report_verb
-    def settle(
-        workspace: Workspace, dataset: str, case_id: str, who: str, as_json: bool, answer: str | None = None
-    ) -> None:
+    def settle(workspace: Workspace, dataset: str, case_id: str, who: str, answer: str | None = None) -> None:
         from evergold.model.review import CaseKey
         from evergold.model.upkeep import StaleAction, StaleDecision
 
         decision = StaleDecision(action=StaleAction(action), answer=answer)
         case = workspace.settle_stale(CaseKey(dataset=dataset, id=case_id), decision, who)
         settled = f"{case.dataset}/{case.id}: {case.review.value}, {case.status.value}, version {case.version}"
-        print_result(case, as_json, settled)
+        print_result(case, settled)
 
 
 _add_decision("keep", "Confirm that the reference still holds; only another change asks again.")

@@ -523,11 +523,7 @@ def _as_before(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _drop_defaults(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    kept = dict(values)
-    for name, default in defaults.items():
-        if kept[name] == default:
-            del kept[name]
-    return kept
+    return {name: value for name, value in values.items() if name not in defaults or value != defaults[name]}
 
 
 def written_case(record: Any) -> Case:

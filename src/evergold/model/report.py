@@ -27,8 +27,12 @@ def html_of_rows(title: str, columns: Iterable[str], rows: Iterable[Iterable[obj
     return f"<p><b>{escape(title)}</b></p><table><tr>{head}</tr>{body}</table>"
 
 
+def _write(value: object) -> str:
+    return "" if value is None else ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
 def _cell(value: object, most: int = SHOWN_LETTERS) -> str:
-    text = "" if value is None else ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    text = _write(value)
     shown = text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
     # `dir="auto"` shows Arabic and Hebrew from the right; `pre-wrap` keeps line breaks; the classes keep notebooks from
     # setting what stands between two prices in dollars as a formula.
@@ -53,8 +57,7 @@ def text_of_rows(title: str, columns: Sequence[str], rows: Iterable[Iterable[obj
 
 
 def _line(value: object, most: int = IN_A_LINE) -> str:
-    text = "" if value is None else ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    text = " ".join(text.split()).translate(SIGNS)
+    text = " ".join(_write(value).split()).translate(SIGNS)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -55,9 +55,47 @@ class ReviewQuestion(BaseModel, frozen=True, extra="forbid"):
 
     def check_answer(self, value: Any, text: str | None) -> None:
         """Raise `BadInput` where a value is no answer to this question; `text` is what passages are marked in."""
-        problem = CHECKS[self.kind](self, value, text or "")
+        problem = self._find_problem(value, text or "")
         if problem:
             raise BadInput(f"answer to {self.name!r}: {problem}")
+
+    def _find_problem(self, value: Any, text: str) -> str:
+        match self.kind:
+            case QuestionKind.YES_NO:
+                return "" if isinstance(value, bool) else f"{value!r} is not true or false"
+            case QuestionKind.SCALE:
+                # JSON true would pass as 1.
+                fits = isinstance(value, int) and not isinstance(value, bool) and self.low <= value <= self.high
+                return "" if fits else f"{value!r} is not a whole number from {self.low} to {self.high}"
+            case QuestionKind.CHOICE:
+                chosen = value if self.several and isinstance(value, list) else [value]
+                wrong = [one for one in chosen if one not in self.options]
+                if wrong or not chosen:
+                    return f"{wrong[0] if wrong else value!r} is not one of {', '.join(self.options)}"
+                return "an option is named twice" if len(set(chosen)) < len(chosen) else ""
+            case QuestionKind.TEXT:
+                if not isinstance(value, str) or not value.strip():
+                    return "a text is wanted; send null to take an answer back"
+                return (
+                    ""
+                    if len(value) <= LONGEST_TEXT
+                    else f"{len(value):,} characters; at most {LONGEST_TEXT:,} are kept"
+                )
+            case QuestionKind.SPAN:
+                if not isinstance(value, list) or not value or len(value) > MOST_MARKS:
+                    return f"a list of 1 to {MOST_MARKS} marks is wanted, each with start, end and label"
+                return next(filter(None, (self._find_problem_of_mark(mark, text) for mark in value)), "")
+
+    def _find_problem_of_mark(self, mark: Any, text: str) -> str:
+        if not isinstance(mark, dict) or set(mark) != {"start", "end", "label"}:
+            return f"{mark!r} is not a mark with start, end and label"
+        start, end = mark["start"], mark["end"]
+        # `type` and not `isinstance`: True and False are ints.
+        if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
+            return f"start {start!r} and end {end!r} lie outside the {len(text):,} characters of the {self.on}"
+        return (
+            "" if mark["label"] in self.options else f"label {mark['label']!r} is not one of {', '.join(self.options)}"
+        )
 
 
 class Questionnaire(BaseModel, frozen=True, extra="forbid"):
@@ -91,53 +129,6 @@ class AnswerOn(BaseModel, frozen=True, extra="forbid"):
     id: str
     answer: ReviewAnswer
 
-
-def _yes_no(question: ReviewQuestion, value: Any, text: str) -> str:
-    return "" if isinstance(value, bool) else f"{value!r} is not true or false"
-
-
-def _scale(question: ReviewQuestion, value: Any, text: str) -> str:
-    # JSON true would pass as 1.
-    fits = isinstance(value, int) and not isinstance(value, bool) and question.low <= value <= question.high
-    return "" if fits else f"{value!r} is not a whole number from {question.low} to {question.high}"
-
-
-def _choice(question: ReviewQuestion, value: Any, text: str) -> str:
-    chosen = value if question.several and isinstance(value, list) else [value]
-    wrong = [one for one in chosen if one not in question.options]
-    if wrong or not chosen:
-        return f"{wrong[0] if wrong else value!r} is not one of {', '.join(question.options)}"
-    return "an option is named twice" if len(set(chosen)) < len(chosen) else ""
-
-
-def _text(question: ReviewQuestion, value: Any, text: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        return "a text is wanted; send null to take an answer back"
-    return "" if len(value) <= LONGEST_TEXT else f"{len(value):,} characters; at most {LONGEST_TEXT:,} are kept"
-
-
-def _span(question: ReviewQuestion, value: Any, text: str) -> str:
-    if not isinstance(value, list) or not value or len(value) > MOST_MARKS:
-        return f"a list of 1 to {MOST_MARKS} marks is wanted, each with start, end and label"
-    for mark in value:
-        if not isinstance(mark, dict) or set(mark) != {"start", "end", "label"}:
-            return f"{mark!r} is not a mark with start, end and label"
-        start, end = mark["start"], mark["end"]
-        # `type` and not `isinstance`: True and False are ints.
-        if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
-            return f"start {start!r} and end {end!r} lie outside the {len(text):,} characters of the {question.on}"
-        if mark["label"] not in question.options:
-            return f"label {mark['label']!r} is not one of {', '.join(question.options)}"
-    return ""
-
-
-CHECKS = {
-    QuestionKind.YES_NO: _yes_no,
-    QuestionKind.SCALE: _scale,
-    QuestionKind.CHOICE: _choice,
-    QuestionKind.TEXT: _text,
-    QuestionKind.SPAN: _span,
-}
 
 ReviewerName = Annotated[str, Field(min_length=1, max_length=100)]
 

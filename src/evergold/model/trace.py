@@ -307,15 +307,7 @@ NEUTRAL = 0.5
 _SKIN_TONES = {chr(code) for code in range(0x1F3FB, 0x1F400)}
 _VARIATION_SELECTORS = {chr(code) for code in range(0xFE00, 0xFE10)}
 
-VALUES = {
-    "👍": 1.0,
-    "❤": 1.0,
-    "🙏": 0.9,
-    "😂": 0.8,
-    "😮": 0.5,
-    "😢": 0.2,
-    "👎": 0.0,
-}
+VALUES = {"👍": 1.0, "❤": 1.0, "🙏": 0.9, "😂": 0.8, "😮": 0.5, "😢": 0.2, "👎": 0.0}
 
 
 def reaction_value(emoji: str) -> float:

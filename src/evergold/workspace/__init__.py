@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from evergold.workspace.replays import Replays
     from evergold.workspace.retrieval import RetrievalScores, TaskFileChecks
     from evergold.workspace.review import Review
-    from evergold.workspace.trajectories import Trajectories
     from evergold.workspace.uploads import Uploads
 
 
@@ -67,15 +66,12 @@ T = TypeVar("T")
 CLOSING_SECONDS = 3.0  # a server ends within five seconds of its last answer
 
 
-def _take(workspace: "Workspace", need: str) -> Any:
-    """The attribute of that name; `name()`: a function that gives it, for what may do without; `self`: the workspace."""
-    if need.endswith("()"):
-        return partial(getattr, workspace, need[:-2])
-    return workspace if need == "self" else getattr(workspace, need)
-
-
 class _Facade(Generic[T]):
-    """Makes an object of a stage from other attributes of the workspace when it is first asked for, and loads its module."""
+    """Makes an object of a stage when it is first asked for, and loads its module.
+
+    It is made of other attributes of the workspace: `name()` is a function that gives one, for what may do without it; `self`
+    is the workspace.
+    """
 
     def __init__(self, path: str, *needs: str) -> None:
         self._path, self._needs = path, needs
@@ -84,8 +80,13 @@ class _Facade(Generic[T]):
         self._attribute = attribute
 
     def __get__(self, workspace: "Workspace", owner: type) -> T:
+        def take(need: str) -> Any:
+            if need.endswith("()"):
+                return partial(getattr, workspace, need[:-2])
+            return workspace if need == "self" else getattr(workspace, need)
+
         module, _, name = self._path.partition(":")
-        made: T = getattr(import_module(module), name)(*(_take(workspace, need) for need in self._needs))
+        made: T = getattr(import_module(module), name)(*map(take, self._needs))
         # Found before this descriptor from now on.
         vars(workspace)[self._attribute] = made
         return made
@@ -134,8 +135,7 @@ class Workspace:
     """Agent benchmarks from cases that can be replayed, and trajectories beside the record."""
     replay_users: "_Facade[ReplayUsers]" = _Facade("evergold.bench.replay.users:ReplayUsers", "store", "settings")
     """Simulated users of cases: drafts, and what people made of them."""
-    trajectories: "_Facade[Trajectories]" = _Facade("evergold.workspace.trajectories:Trajectories", "store", "bench")
-    """Replayed trajectories beside the recorded ones, of a run, of two runs and of a case."""
+
     builds: "_Facade[Builds]" = _Facade("evergold.build.versions:Builds", "settings", "store")
     served_builds: "_Facade[ServedBuilds]" = _Facade("evergold.build.served:ServedBuilds", "builds")
     """Builds that a server makes for requests, without holding up answers or its own end."""
@@ -260,8 +260,7 @@ class Workspace:
         verdict = ReviewVerdict.DISMISS if decision.action is StaleAction.RETIRE else ReviewVerdict.APPROVE
         changes = {"expected": decision.answer} if replaces else {}
         version, comment = self.review.case(key).case.version, f"{decision.action.value}: {because}"
-        wanted = Decision(version=version, verdict=verdict, comment=comment, changes=changes)
-        case = self.review.decide(key, wanted, by)
+        case = self.review.decide(key, Decision(version=version, verdict=verdict, comment=comment, changes=changes), by)
         self.staleness.settle(key.dataset, key.id, decision.action.value)
         return case
 

@@ -7,7 +7,7 @@ Over the network a run is queued for the server's worker; on the command line it
 import asyncio
 from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from evergold.errors import Conflict, EvergoldError, NotFound
 from evergold.machine import is_alive, is_dead, new_owner
 from evergold.model.case import Case
 from evergold.model.report import FINE, INCONCLUSIVE, WORSE, RunComparison
-from evergold.model.run import Attempt, MetricInfo, Run, RunSpec, RunStatus, Turns
+from evergold.model.run import Attempt, Run, RunSpec, RunStatus, Turns
 from evergold.settings import Settings
 from evergold.spread import Workers, spread_over
 from evergold.store import Store
@@ -30,7 +30,6 @@ from evergold.store.run.runs import RunStore
 from evergold.workspace.bench_datasets import BenchDatasets
 
 if TYPE_CHECKING:
-    from evergold.model.run import Plan
     from evergold.workspace.bench_results import BenchResults
 
 
@@ -40,12 +39,17 @@ ABANDONED = "the process that ran it ended; go on with: evergold run --resume {i
 
 
 class Bench:
+    metrics = staticmethod(list_metrics)
+    workers = staticmethod(spread_over)
+    """Open the workers of a cluster for `work_on`, before a run is created; None without an address."""
+
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings, self._store = settings, store
         self._runs = RunStore(store.db)
         self._attempts = AttemptStore(store.db)
         self.datasets = BenchDatasets(settings, store)
         self._setup = RunSetup(settings, store, self.datasets.freeze)
+        self.plan = self._setup.plan
         self._worker: RunWorker | None = None
 
     @cached_property
@@ -53,14 +57,6 @@ class Bench:
         from evergold.workspace.bench_results import BenchResults
 
         return BenchResults(self._store)
-
-    def plan(self, spec: RunSpec, *, local: bool = False, dataset_type: str | None = None) -> "Plan":
-        """What a run would take and could show; nothing is stored or called."""
-        return self._setup.plan(spec, local=local, dataset_type=dataset_type)
-
-    def metrics(self) -> list[MetricInfo]:
-        """Every metric installed here, with what it measures."""
-        return list_metrics()
 
     def metric_names(self, spec: RunSpec) -> list[str]:
         """Make the metrics of a run, and name them as its means do."""
@@ -78,10 +74,6 @@ class Bench:
         where = {"dataset_type": dataset_type, "cases": cases}
         return self._runs.create(*self._setup.new_run(spec, origin="local", local=True, **where))
 
-    def workers(self, cluster: str | None) -> "AbstractContextManager[Workers | None]":
-        """Open the workers of a cluster for `work_on`, before a run is created; None without an address."""
-        return spread_over(cluster)
-
     def work_on(self, run_id: str, workers: "Workers | None" = None) -> Run:
         """Work on a run in this process until it ends; an interrupt leaves it cancelled, to be resumed.
 
@@ -96,20 +88,15 @@ class Bench:
         _run_to_end(self.execute(self.get(run_id), owner, RunStatus.CANCELLED, workers=workers))
         return self.get(run_id)
 
-    def resume(
-        self,
-        run_id: str,
-        *,
-        retry_errors: bool = False,
-        budget_tokens: int | None = None,
-        budget_money: float | None = None,
-    ) -> Run:
-        """Let a run that ended early go on with what is missing. Finished calls are not repeated."""
+    def resume(self, run_id: str, *, retry_errors: bool = False, **budgets: float | None) -> Run:
+        """Let a run that ended early go on with what is missing, with other budgets of its spec where some are given.
+
+        Finished calls are not repeated.
+        """
         run = self.get(run_id)
         # Failed attempts are deleted first, so that they count as missing.
         if retry_errors:
             self._attempts.forget(run_id, sorted(self._attempts.error_keys(run_id)))
-        budgets = {"budget_tokens": budget_tokens, "budget_money": budget_money}
         spec = run.spec.model_copy(update={name: value for name, value in budgets.items() if value is not None})
         # A run that is being worked on takes up what is missing by itself.
         resumed = run if run.status is RunStatus.RUNNING else self._runs.requeue(run_id, spec)
@@ -174,18 +161,10 @@ class Bench:
         self._sweep()
         return self._runs.get(run_id)
 
-    def page(
-        self,
-        *,
-        dataset: str | None = None,
-        model: str | None = None,
-        status: RunStatus | None = None,
-        limit: int = 50,
-        offset: int = 0,
-    ) -> tuple[Sequence[Run], int]:
-        """Runs, newest first, and how many there are."""
+    def page(self, **wanted: Any) -> tuple[Sequence[Run], int]:
+        """Runs, newest first, and how many there are; by `dataset`, `model` and `status`, from `offset` up to `limit`."""
         self._sweep()
-        return self._runs.page(dataset=dataset, model=model, status=status, limit=limit, offset=offset)
+        return self._runs.page(**wanted)
 
     def attempts(self, run_id: str, case_id: str | None = None) -> Iterator[Attempt]:
         """The attempts of a run with their measurements."""
@@ -217,15 +196,10 @@ class Bench:
             self._worker = None
 
     async def execute(
-        self,
-        run: Run,
-        owner: str,
-        when_interrupted: RunStatus,
-        slot: Slot | None = None,
-        workers: "Workers | None" = None,
+        self, run: Run, owner: str, interrupted: RunStatus, slot: Slot | None = None, workers: Workers | None = None
     ) -> None:
-        """Work in this process on a run that `owner` holds, and end it in the store."""
-        runner = Runner(self._runs, self._attempts, owner, when_interrupted)
+        """Work in this process on a run that `owner` holds, and end it in the store; as `interrupted` where it is stopped."""
+        runner = Runner(self._runs, self._attempts, owner, interrupted)
         try:
             parts = self._setup.parts(run, slot, workers)
         except Exception as problem:  # a plug-in may raise anything; begun again it would raise it again

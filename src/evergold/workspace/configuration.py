@@ -1,6 +1,7 @@
 """What a workspace is set to, as a page shows it, and trials of it: does an endpoint answer, what does redaction take out."""
 
 import os
+from collections.abc import Sequence
 from importlib.metadata import version
 from time import monotonic
 from urllib.error import HTTPError
@@ -74,23 +75,21 @@ class Configuration:
 
     def _endpoint(self, name: str) -> tuple[EndpointState, str, str]:
         """What is shown of an endpoint, its address and its key."""
-        variables = VARIABLES.get(name, ("OPENAI_API_KEY", "OPENAI_BASE_URL"))
-        settings = self._settings
-        address, address_from = os.environ.get(variables[1], ""), variables[1]
-        key, key_from = os.environ.get(variables[0], ""), variables[0]
-        names = [OPENAI["models"], *([OPENAI["judge"]] if name == "judge" else [])] if name in OPENAI else []
-        for address_setting, key_setting in names:  # the judge's own count before those of models
-            if own := getattr(settings, address_setting.replace(".", "_")):
-                address, address_from = own, settings.origins.get(address_setting, address_setting)
-            if own := getattr(settings, key_setting.replace(".", "_")):
-                key, key_from = own, settings.origins.get(key_setting, key_setting)
-        state = EndpointState(
-            name=name,
-            address=hide(address),
-            address_from=address_from if address else "",
-            key_from=key_from if key else "",
-        )
+        key_variable, address_variable = VARIABLES.get(name, ("OPENAI_API_KEY", "OPENAI_BASE_URL"))
+        # The judge's own settings count before those of models.
+        listed = [OPENAI[one] for one in dict.fromkeys((name, "models"))] if name in OPENAI else []
+        address, address_from = self._first_set([one[0] for one in listed], address_variable)
+        key, key_from = self._first_set([one[1] for one in listed], key_variable)
+        state = EndpointState(name=name, address=hide(address), address_from=address_from, key_from=key_from)
         return state, address, key
+
+    def _first_set(self, names: Sequence[str], variable: str) -> tuple[str, str]:
+        """The value of the first of these settings that is set, else of the variable, and where it comes from."""
+        for name in names:
+            if own := getattr(self._settings, name.replace(".", "_")):
+                return own, self._settings.origins.get(name, name)
+        value = os.environ.get(variable, "")
+        return value, variable if value else ""
 
 
 def ask_for_models(address: str, key: str, keyed: str) -> EndpointAnswer:

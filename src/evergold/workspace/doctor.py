@@ -3,11 +3,13 @@
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from functools import partialmethod
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from evergold.credentials import hide
 from evergold.errors import EvergoldError
@@ -40,12 +42,10 @@ LARGE_LOG = 256 << 20
 SAMPLE = 200  # traces that are looked at for what their exporters send
 FEW = 0.5  # a field that fewer traces have is one they lack
 LACKING = {
-    "a session": (
-        "session_id",
-        "set session.id (or gen_ai.conversation.id), so that turns of a conversation belong together",
-    ),
-    "a user": ("user_id", "set user.id, so that what one user says can be erased and counted once"),
+    "session": "set session.id (or gen_ai.conversation.id), so that turns of a conversation belong together",
+    "user": "set user.id, so that what one user says can be erased and counted once",
 }
+T = TypeVar("T")
 
 
 class Examination:
@@ -55,47 +55,36 @@ class Examination:
         self.findings: list[Finding] = []
         self.area = ""
 
-    def examine(self, area: str, look: Callable[[], None]) -> None:
+    def examine(self, area: str, look: Callable[..., T], *given: Any) -> T | None:
         self.area = area
         try:
-            look()
+            return look(self, *given)
         except EvergoldError as problem:
             self.add(Level.ERROR, problem.message, "mend this first; then run evergold doctor again")
+            return None
 
     def add(self, level: Level, message: str, todo: str | None = None) -> None:
         self.findings.append(Finding(area=self.area, level=level, message=hide(message), todo=todo))
 
-    def note(self, message: str, todo: str | None = None) -> None:
-        self.add(Level.NOTE, message, todo)
-
-    def add_fine(self, message: str) -> None:
-        self.add(Level.FINE, message)
-
-    def warn(self, message: str, todo: str) -> None:
-        self.add(Level.WARNING, message, todo)
+    add_fine = partialmethod(add, Level.FINE)
+    note = partialmethod(add, Level.NOTE)
+    warn = partialmethod(add, Level.WARNING)
 
 
 def diagnose(flags: Mapping[str, Any] | None = None) -> Diagnosis:
     """Look at installation, settings, database, disk, plug-ins, judge, model endpoints and exporters."""
     look = Examination()
-    look.examine("installation", lambda: _look_at_installation(look))
-    held: list[Settings] = []
-    look.examine("settings", lambda: held.append(_look_at_settings(look, flags)))
-    if held:
-        settings = held[0]
-        opened: list[Workspace] = []
-        look.examine("disk", lambda: _look_at_disk(look, settings))
-        look.examine("database", lambda: opened.extend(_look_at_database(look, settings)))
-        workspace = opened[0] if opened else None
-        try:
-            look.examine("plug-ins", lambda: _look_at_plugins(look, settings, workspace))
-            look.examine("judge", lambda: _look_at_judge(look, settings, workspace))
-            look.examine("model endpoints", lambda: _look_at_endpoints(look, settings))
+    look.examine("installation", _look_at_installation)
+    settings = look.examine("settings", _look_at_settings, flags)
+    if settings is not None:
+        look.examine("disk", _look_at_disk, settings)
+        workspace = look.examine("database", _look_at_database, settings)
+        with workspace or nullcontext():
+            look.examine("plug-ins", _look_at_plugins, settings, workspace)
+            look.examine("judge", _look_at_judge, settings, workspace)
+            look.examine("model endpoints", _look_at_endpoints, settings)
             if workspace is not None:
-                look.examine("exporters", lambda: _look_at_exporters(look, workspace))
-        finally:
-            if workspace is not None:
-                workspace.close()
+                look.examine("exporters", _look_at_exporters, workspace)
     levels = {finding.level for finding in look.findings}
     return Diagnosis(ok=not levels & {Level.WARNING, Level.ERROR}, findings=tuple(look.findings))
 
@@ -104,7 +93,7 @@ def _look_at_installation(look: Examination) -> None:
     look.add_fine(f"evergold {version('evergold')} on Python {platform.python_version()}")
     there = [name for name, (module, _) in EXTRAS.items() if find_spec(module) is not None]
     look.add_fine(f"extras: {', '.join(there) or 'none'}")
-    if lacking := [f"{name} ({adds})" for name, (_, adds) in EXTRAS.items() if name not in there]:
+    if lacking := [f"{name} ({what_for})" for name, (_, what_for) in EXTRAS.items() if name not in there]:
         look.note(f"extras not installed: {', '.join(lacking)}", "where you need one: pip install 'evergold[NAME]'")
     if shutil.which("bwrap") is None:
         look.note("bubblewrap is not here: the metric tests_passed runs no code", "install the package bubblewrap")
@@ -137,26 +126,26 @@ def _look_at_disk(look: Examination, settings: Settings) -> None:
         look.add_fine(f"{free >> 30} GB are free at {folder}")
 
 
-def _look_at_database(look: Examination, settings: Settings) -> Iterator[Workspace]:
+def _look_at_database(look: Examination, settings: Settings) -> Workspace | None:
     """Look at the database as it lies there; give the workspace where it can be opened without changing anything."""
     file = sqlite_file(settings.database)
     if file is not None and not file.exists():
         look.note(f"no workspace at {settings.home} yet", "evergold demo, evergold serve or evergold ingest makes one")
-        return
+        return None
     _look_at_modes(look, settings, file)
     health = look_at_database(settings.database, CHECK_SECONDS)
     if health.refused:
         look.add(Level.ERROR, f"the database {health.refused}", "install the version that knows it")
-        return
+        return None
     if health.damage:
         look.add(Level.ERROR, f"the database file is damaged: {health.damage}", "evergold restore the last backup")
-        return
+        return None
     if not health.checked:
         look.note(f"the quick check of {health.bytes >> 20} MB took longer than {CHECK_SECONDS:.0f} s and was left off")
     if health.schema_number != health.current:
         message = f"the database has schema {health.schema_number}; the next command upgrades it to {health.current}"
         look.warn(message, "evergold backup FILE with the version before, then go on")
-        return
+        return None
     look.add_fine(f"{health.engine}, schema {health.current}, {health.bytes >> 20} MB")
     if health.free_bytes > max(health.bytes // 2, 64 << 20):
         look.note(
@@ -167,7 +156,7 @@ def _look_at_database(look: Examination, settings: Settings) -> Iterator[Workspa
             f"the write-ahead log has {health.log_bytes >> 20} MB", "end programs that read for hours; it shrinks then"
         )
     # Not `Workspace.open`: that writes down how the workspace began.
-    yield Workspace(settings, Store.open(settings))
+    return Workspace(settings, Store.open(settings))
 
 
 def _look_at_modes(look: Examination, settings: Settings, file: Path | None) -> None:
@@ -233,9 +222,9 @@ def _look_at_exporters(look: Examination, workspace: Workspace) -> None:
         level = Level.NOTE if one.gap is Gap.NO_INTERACTION else Level.WARNING
         message = f"{one.exporter or 'native records'}: {one.traces} traces are incomplete: {one.gap.replace('_', ' ')}"
         look.add(level, message, one.change)
-    for what, (field, todo) in LACKING.items():
-        if page and sum(bool(getattr(trace, field)) for trace in page) < FEW * len(page):
-            look.note(f"most of the newest {len(page)} traces come without {what}", todo)
+    for what, todo in LACKING.items():
+        if page and sum(bool(getattr(trace, f"{what}_id")) for trace in page) < FEW * len(page):
+            look.note(f"most of the newest {len(page)} traces come without a {what}", todo)
     if not page:
         look.note("no traces yet", "point an OpenTelemetry exporter at evergold serve; see docs/ingest.md")
     elif not gaps:

@@ -19,13 +19,11 @@ from evergold.model.judge import Calibration, CalibrationInfo, JudgeComparison, 
 from evergold.model.report import ComparedCases, RunComparison
 from evergold.model.run import Run
 from evergold.report.documents import (
-    SPENDING_COLUMNS,
     Table,
     changed_table,
     comparison_markdown,
     comparison_tables,
-    provenance_rows,
-    spending_rows,
+    tables_of,
     to_junit,
     to_markdown,
 )
@@ -40,6 +38,9 @@ from evergold.workspace.bench_results import calibration_states, groups_of, miss
 
 
 class Judging:
+    tables = staticmethod(tables_of)
+    comparison_markdown = staticmethod(comparison_markdown)
+
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store, self._settings = store, settings
         self._runs = RunStore(store.db)
@@ -58,19 +59,15 @@ class Judging:
             options=options,
         )
 
-    def tables(self, report: RunReport) -> dict[str, list[tuple[str, ...]]]:
-        """List what a report says of cost (its columns first) and of provenance as rows of two tables."""
-        return {"spending": [SPENDING_COLUMNS, *spending_rows(report)], "provenance": [*provenance_rows(report)]}
-
     def render(self, run_id: str, form: str, options: Options | None = None, *, weighted: bool | None = None) -> str:
         """Render the report as markdown, html, json or junit."""
         chosen = options or Options(weighted=weighted)
         if form == "junit":
             return to_junit(self._runs.get(run_id), self._attempts.attempts(run_id), chosen.passing)
         report = self.report(run_id, chosen)
-        if form == "markdown":
-            return to_markdown(report)
-        return to_html(report) if form == "html" else report.model_dump_json(indent=2) + "\n"
+        if form == "json":
+            return report.model_dump_json(indent=2) + "\n"
+        return to_html(report) if form == "html" else to_markdown(report)
 
     def write_report(self, run_id: str, form: str, options: Options, path: Path) -> None:
         """Write the rendered report into a file for its owner alone: it quotes what people asked and were answered."""
@@ -104,10 +101,6 @@ class Judging:
                     missing=missing_labels(body),
                     **figures,
                 )
-
-    def comparison_markdown(self, compared: Sequence[RunComparison], changed: Sequence[ComparedCases]) -> str:
-        """Comparisons with one baseline, and the cases that changed, for a pull request."""
-        return comparison_markdown(compared, changed)
 
     def comparison_tables(self, compared: Sequence[RunComparison], changed: Sequence[ComparedCases]) -> list[Table]:
         """What comparisons with one baseline rest on, and the cases that changed."""

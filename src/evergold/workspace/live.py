@@ -138,15 +138,12 @@ class Live:
 
     def policies(self) -> list[PolicyView]:
         """Every policy revision that ever changed an entry, and those in force now."""
-        with self._store.db.read() as connection:
-            used = {f"{name}@{rev}": (name, rev, body, at) for name, rev, body, at in policy_revisions(connection)}
-        now = {f"{policy.name}@{policy.rev}": policy for policy in self.curation.policies}
-        revisions = [
-            PolicyView(f"{name}@{rev.removeprefix('sha256:')[:12]}", rev, f"{name}@{rev}" in now, at, loads(body))
-            for name, rev, body, at in used.values()
-        ]
-        fresh = [policy for key, policy in now.items() if key not in used]
-        return revisions + [PolicyView(p.label, p.rev, True, None, p.model_dump(mode="json")) for p in fresh]
+        now = {(policy.name, policy.rev): policy for policy in self.curation.policies}
+        revisions = []
+        for name, rev, body, at in self._store.read(policy_revisions):
+            in_force = now.pop((name, rev), None) is not None
+            revisions.append(PolicyView(f"{name}@{rev.removeprefix('sha256:')[:12]}", rev, in_force, at, loads(body)))
+        return revisions + [PolicyView(p.label, p.rev, True, None, p.model_dump(mode="json")) for p in now.values()]
 
     def try_policies(self, labels: Path, policy_files: Sequence[Path] = ()) -> list[PolicyTrial]:
         """Measure each policy on labelled traces; nothing is written."""

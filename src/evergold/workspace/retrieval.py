@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from evergold.bench.datasets import FileCheck, check_files
+from evergold.bench.datasets import check_files
 from evergold.bench.retrieval_run import ScoringQuery, score_retrieval, write_per_case
 from evergold.formats.atomic import write_bytes
 from evergold.formats.task_files import json_schema
@@ -13,7 +13,10 @@ from evergold.spread import spread_over
 
 
 class RetrievalScores:
-    """Scores of retrieval predictions."""
+    """Scores of retrieval predictions; `rows` and `comparison_rows` write their figures as rows of tables."""
+
+    rows = staticmethod(as_rows)
+    comparison_rows = staticmethod(compare_rows)
 
     def score(
         self,
@@ -38,22 +41,9 @@ class RetrievalScores:
             write_bytes(html, as_html(figures, golden.name, predictions.name).encode(), private=True)
         return figures
 
-    def rows(self, figures: dict[str, Any]) -> list[tuple[object, ...]]:
-        """List figures as rows of a table: level, figure, value, interval."""
-        return list(as_rows(figures))
-
-    def comparison_rows(self, figures: dict[str, Any]) -> list[tuple[object, ...]]:
-        """List the paired differences of two files of predictions as rows of a table."""
-        return list(compare_rows(figures))
-
 
 class TaskFileChecks:
     """Checks of benchmark files."""
 
-    def lint(self, path: Path) -> FileCheck:
-        """Check every YAML file below a folder, or one file."""
-        return check_files(path)
-
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of a dataset file, for editors."""
-        return json_schema()
+    lint = staticmethod(check_files)
+    schema = staticmethod(json_schema)
