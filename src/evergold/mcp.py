@@ -92,8 +92,11 @@ def _as_tool(call: Callable[..., Any], role: Role, holder: Holder) -> Callable[.
                 raise Refused(
                     f"this needs one of the roles {allowed}; the token of {holder.name} is a {holder.role.value}"
                 )
-            by = {"agent": _agent_of(ctx, holder)} if "agent" in parameters else {}
-            return orjson.dumps(call(**given, **by), default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+            if "agent" in parameters:
+                # Named by its token, else by what its client calls itself.
+                client = getattr(getattr(ctx.session, "client_params", None), "client_info", None)
+                given["agent"] = f"agent {holder.name or getattr(client, 'name', '') or 'without a name'}"
+            return orjson.dumps(call(**given), default=str, option=orjson.OPT_NON_STR_KEYS).decode()
         except EvergoldError as problem:
             raise ToolError(problem.message) from None
 
@@ -101,12 +104,6 @@ def _as_tool(call: Callable[..., Any], role: Role, holder: Holder) -> Callable[.
     answer.__signature__ = inspect.Signature([*keyed, own], return_annotation=str)  # type: ignore[attr-defined]
     answer.__annotations__ = {one.name: one.annotation for one in [*keyed, own]} | {"return": str}
     return answer
-
-
-def _agent_of(ctx: Any, holder: Holder) -> str:
-    """Name the agent: by its token, else by what its client calls itself."""
-    client = getattr(getattr(ctx.session, "client_params", None), "client_info", None)
-    return f"agent {holder.name or getattr(client, 'name', '') or 'without a name'}"
 
 
 TOOLS = {

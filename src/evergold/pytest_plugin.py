@@ -56,7 +56,15 @@ def evergold_run(request: pytest.FixtureRequest) -> EvergoldRun:
         pytest.fail(
             f"the evergold mark takes {', '.join(_KNOWN)} by name; got {mark.args} {mark.kwargs}", pytrace=False
         )
-    return _finish(_options(mark.kwargs, request.config))
+    given, config = mark.kwargs, request.config
+    model = given.get("model") or config.getoption("--evergold-model") or config.getini("evergold_model")
+    if not model:
+        pytest.fail(
+            "no model: give model=… in the mark, --evergold-model or the ini option evergold_model", pytrace=False
+        )
+    passed = {name: value for name, value in given.items() if name not in ("min", "metric", "model")}
+    name = model if isinstance(model, str) else f"python:{model.__module__}:{model.__qualname__}"
+    return _finish({**passed, "model": name, "metrics": _names(given["metric"])})
 
 
 @pytest.fixture(autouse=True)
@@ -78,17 +86,6 @@ def _evergold_gate(request: pytest.FixtureRequest) -> None:
         pytest.fail(
             "\n".join([*gate.reasons, *done.problems, *_list_worst(done, gate.below or list(minima))]), pytrace=False
         )
-
-
-def _options(given: Mapping[str, Any], config: pytest.Config) -> dict[str, Any]:
-    model = given.get("model") or config.getoption("--evergold-model") or config.getini("evergold_model")
-    if not model:
-        pytest.fail(
-            "no model: give model=… in the mark, --evergold-model or the ini option evergold_model", pytrace=False
-        )
-    passed = {name: value for name, value in given.items() if name not in ("min", "metric", "model")}
-    name = model if isinstance(model, str) else f"python:{model.__module__}:{model.__qualname__}"
-    return {**passed, "model": name, "metrics": _names(given["metric"])}
 
 
 def _names(metric: str | Sequence[str]) -> tuple[str, ...]:

@@ -22,10 +22,8 @@ def configured_tokens(settings: Settings) -> list[tuple[bytes, Holder]]:
     tokens = []
     # A blank token in the environment is a mistake (an unset secret) and must not mean "no token".
     if settings.server_token or "server.token" in settings.origins:
-        where = settings.origins.get("server.token", "server.token")
-        tokens.append(
-            (_check_token(settings.server_token, where, "server.token"), Holder(name="owner", role=Role.OWNER))
-        )
+        where, owner = settings.origins.get("server.token", "server.token"), Holder(name="owner", role=Role.OWNER)
+        tokens.append((_check_token(settings.server_token, where, "server.token"), owner))
     for entry in settings.review_reviewers:
         name, _, token = entry.partition(":")
         if not name.strip():
@@ -146,11 +144,8 @@ def check_role(request: Request, needed: Role) -> None:
     if not holder.role.allows(needed):
         # The message lists the larger roles that would do as well.
         others = ", ".join(role for role in INCLUDES if needed in INCLUDES[role] and role is not needed)
-        raise Refused(
-            f"this needs the role {needed.value}"
-            + (f" (or {others})" if others else "")
-            + f"; the token of {holder.name} has the role {holder.role.value}"
-        )
+        wanted = f"{needed.value} (or {others})" if others else needed.value
+        raise Refused(f"this needs the role {wanted}; the token of {holder.name} has the role {holder.role.value}")
 
 
 def require_for(

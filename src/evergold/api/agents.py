@@ -32,7 +32,15 @@ class Agents:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             check_role(Request(scope), Role.READER)
-            server = self._server_of(scope["app"].state.workspace, scope.get("evergold.holder", LOCAL))
+            # The tools of a caller, which are bound to its role when they are made.
+            caller = scope["app"].state.workspace, scope.get("evergold.holder", LOCAL)
+            if caller not in self._servers:
+                from evergold.mcp import make_server
+
+                if len(self._servers) >= MOST_CALLERS:
+                    self._servers.clear()
+                self._servers[caller] = make_server(caller[0], holder=caller[1])
+            server = self._servers[caller]
         except Refused as problem:
             await refusal(problem.status, problem.message)(scope, receive, send)
             return
@@ -49,16 +57,6 @@ class Agents:
         app = server.streamable_http_app(json_response=True, stateless_http=True, transport_security=security)
         async with app.router.lifespan_context(app):
             await app(scope, receive, send)
-
-    def _server_of(self, workspace: Workspace, holder: Holder) -> MCPServer:
-        """Give the tools of a caller, which are bound to its role when they are made."""
-        from evergold.mcp import make_server
-
-        if (workspace, holder) not in self._servers:
-            if len(self._servers) >= MOST_CALLERS:
-                self._servers.clear()
-            self._servers[workspace, holder] = make_server(workspace, holder=holder)
-        return self._servers[workspace, holder]
 
 
 router = Router()

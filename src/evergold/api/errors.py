@@ -56,8 +56,10 @@ def install_errors(app: FastAPI, settings: Settings) -> None:
     @app.exception_handler(EvergoldError)
     async def answer_expected(request: Request, problem: EvergoldError) -> JSONResponse:
         message, *problems = (_clean_message(text, problem, private) for text in (problem.message, *problem.problems))
-        kept = [message, *problems] == [problem.message, *problem.problems] and not _is_parsed(problem)
-        if kept and problem.status < 500:
+        # Whether the error was made of what a parser reports of the request.
+        origin = problem.__cause__ or problem.__context__
+        is_parsed = isinstance(origin, ValueError) and str(origin).partition("\n")[0] in problem.message
+        if [message, *problems] == [problem.message, *problem.problems] and not is_parsed and problem.status < 500:
             return refusal(problem.status, message, problems)
         return refusal(problem.status, message, problems, _note(request, problem.status, problem))
 
@@ -109,12 +111,6 @@ def _clean_message(text: str, problem: EvergoldError, private: re.Pattern[str]) 
             clauses = re.split("(?<=[:;(]) ", text)
             text = " ".join(clause for clause in clauses if not INTERNAL.search(clause)).rstrip(" :;(")
     return private.sub("…", text.replace(*NOT_UTF8)) or "the request cannot be used"
-
-
-def _is_parsed(problem: EvergoldError) -> bool:
-    """Whether an error was made of what a parser reports of the request."""
-    origin = problem.__cause__ or problem.__context__
-    return isinstance(origin, ValueError) and str(origin).partition("\n")[0] in problem.message
 
 
 def _note(request: Request, status: int, problem: Exception) -> str:

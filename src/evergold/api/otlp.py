@@ -45,8 +45,14 @@ async def receive_logs(request: Request) -> Response:
 
 async def _receive(request: Request, receive: Receive, field: str) -> Response:
     wire, body = await _read_body(request)
-    here = get_workspace(request).intake.is_quick and len(body) <= LARGE
-    written = await _store(receive, body, wire, here=here)
+    if get_workspace(request).intake.is_quick and len(body) <= LARGE:
+        # On the event loop: small requests are read in less time than a thread takes to begin.
+        coming = receive(body, wire)
+    else:
+        # A single huge body is decoded at a time: ten of 20 MB would take gigabytes together.
+        async with ONE_AT_A_TIME if len(body) > HUGE else nullcontext():
+            coming = await run_in_threadpool(receive, body, wire)
+    written = await wait_for_commit(coming)
     request.app.state.instruments.count_records(
         stored=written.spans, scores=written.scores, duplicates=written.duplicates, refused=len(written.refused)
     )
@@ -77,16 +83,6 @@ async def _read_body(request: Request) -> tuple[Wire, bytes]:
     if encoding is not None and len(packed) > LARGE_PACKED:
         return wire, await run_in_threadpool(unpack_body, packed, encoding, limit)
     return wire, unpack_body(packed, encoding, limit)
-
-
-async def _store(receive: Receive, body: bytes, wire: Wire, *, here: bool) -> SpansWritten:
-    """Store a request; `here`: on the event loop, as small ones are read in less time than a thread takes to begin."""
-    if here:
-        return await wait_for_commit(receive(body, wire))
-    # A single huge body is decoded at a time: ten of 20 MB would take gigabytes together.
-    async with ONE_AT_A_TIME if len(body) > HUGE else nullcontext():
-        written = await run_in_threadpool(receive, body, wire)
-    return await wait_for_commit(written)
 
 
 def _reply(wire: Wire, written: SpansWritten, field: str) -> Response:
@@ -125,6 +121,6 @@ class LangfuseBatch(BaseModel):
 
 @router.post("/api/public/ingestion", include_in_schema=False)
 def take_batch(workspace: Opened, sent: LangfuseBatch) -> JSONResponse:
-    """Store what the events hold; each is wait_for_commit by its id, as Langfuse answers them."""
+    """Store what the events hold; each is answered by its id, as Langfuse answers them."""
     # 207: each event has a status of its own, as Langfuse's libraries expect.
     return JSONResponse(workspace.intake.accept_langfuse(sent.batch), status_code=207)

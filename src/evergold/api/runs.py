@@ -302,33 +302,26 @@ def delete_run(workspace: Opened, run_id: str) -> None:
 class EventStream(StreamingResponse):
     """An answer of server-sent events; 503 instead where too many are open."""
 
-    def __init__(self, request: Request, events: AsyncIterator[str]) -> None:
-        super().__init__(_stream_while_allowed(request, events), media_type="text/event-stream", headers=STREAM_HEADERS)
-        self._state = request.app.state
+    media_type = "text/event-stream"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        opened: int = getattr(self._state, "streams", 0)
+        state = scope["app"].state
+        opened: int = getattr(state, "streams", 0)
         if opened >= MOST_STREAMS:
             message = f"{opened} event streams are open, the most of one server; ask for the run itself instead"
             await refusal(Unavailable.status, message)(scope, receive, send)
             return
-        self._state.streams = opened + 1
+        state.streams = opened + 1
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._state.streams -= 1
+            state.streams -= 1
 
 
-async def _stream_while_allowed(request: Request, events: AsyncIterator[str]) -> AsyncIterator[str]:
-    configured = configured_tokens(request.app.state.settings)
-    async for event in events:
-        yield event
-        if getattr(request.state, "ending", False) or not await _is_allowed(request, configured):
-            return
-
-
-async def _is_allowed(request: Request, configured: list[tuple[bytes, Holder]]) -> bool:
-    """Ask whether the token that opened the stream would open it now."""
+async def _may_go_on(request: Request, configured: list[tuple[bytes, Holder]]) -> bool:
+    """Ask whether the server goes on and the token that opened the stream would open it now."""
+    if getattr(request.state, "ending", False):
+        return False
     access: Access = request.app.state.workspace.access
     if access.stale:
         await run_in_threadpool(access.refresh)
@@ -346,6 +339,7 @@ async def run_events(request: Request, workspace: Opened, run_id: str) -> EventS
     """
     # Asked once before the stream begins, so that an unknown run is a 404 and not a broken stream.
     first = await anyio.to_thread.run_sync(workspace.bench.get, run_id)
+    configured = configured_tokens(request.app.state.settings)
 
     async def events() -> AsyncIterator[str]:
         run, last_sent = first, None
@@ -356,12 +350,12 @@ async def run_events(request: Request, workspace: Opened, run_id: str) -> EventS
             else:
                 # A comment line keeps proxies from closing a connection that seems idle.
                 yield ": still here\n\n"
-            if run.status.ended:
+            if run.status.ended or not await _may_go_on(request, configured):
                 return
             await anyio.sleep(LOOK_SECONDS)
             run = await anyio.to_thread.run_sync(workspace.bench.get, run_id)
 
-    return EventStream(request, events())
+    return EventStream(events(), headers=STREAM_HEADERS)
 
 
 RENDERED = {

@@ -139,7 +139,9 @@ def _walk(path_: Sequence[Any], shape: Any) -> tuple[list[str], list[Any]]:
             at = [result for one in inner for result in _parts(one)]
         else:
             # pydantic puts the tag of the chosen union member into the path; a person wrote no such key.
-            at = [owner for owner in at if _tag(owner) == part] or at
+            at = [
+                one for one in at if _is_model(one) and getattr(one.model_fields.get("type"), "default", None) == part
+            ] or at
     return path, [owner for owner in at if _is_model(owner)]
 
 
@@ -165,11 +167,6 @@ def _list_inside(owner: Any, part: Any) -> list[Any]:
 
 def _is_model(owner: Any) -> bool:
     return isinstance(owner, type) and issubclass(owner, BaseModel)
-
-
-def _tag(owner: Any) -> Any:
-    field = owner.model_fields.get("type") if _is_model(owner) else None
-    return field.default if field is not None else None
 
 
 class Rejected(BaseModel, frozen=True, extra="forbid"):

@@ -39,21 +39,16 @@ def require_storable(value: dict[str, Any]) -> dict[str, Any]:
         following: list[Any] = []
         for whole in inner:
             values += len(whole)
-            _require_few(len(whole) if isinstance(whole, dict) else 0, values)
+            if isinstance(whole, dict) and len(whole) > MOST_KEYS:
+                advice = "leave out what is not needed, or write them as a text"
+                raise ValueError(f"an object has more than {MOST_KEYS} keys; {advice}")
+            if values > MOST_VALUES:
+                raise ValueError(f"a record holds more than {MOST_VALUES} values; write a long list as a text")
             following += [part for part in _parts(whole) if _is_container(part)]
         if not following:
             return value
         inner = following
     raise ValueError(f"values are nested more than {MOST_LEVELS} levels deep")
-
-
-def _require_few(keys: int, values: int) -> None:
-    if keys > MOST_KEYS:
-        raise ValueError(
-            f"an object has more than {MOST_KEYS} keys; leave out what is not needed, or write them as a text"
-        )
-    if values > MOST_VALUES:
-        raise ValueError(f"a record holds more than {MOST_VALUES} values; write a long list as a text")
 
 
 def _is_container(value: Any) -> bool:

@@ -91,7 +91,13 @@ class Spool:
                     lock(handle, wait=False)
                 except BlockingIOError:
                     continue
-                records, torn = _read_records(handle)
+                records: list[dict[str, Any]] = []
+                torn = 0
+                for line in handle:
+                    try:
+                        records.append(orjson.loads(line))
+                    except orjson.JSONDecodeError:
+                        torn += 1
                 yield records, torn, path
 
     def _files(self) -> list[Path]:
@@ -106,17 +112,6 @@ class Spool:
         self._active = open_file(path, "xb", private=True)
         lock(self._active)
         return self._active
-
-
-def _read_records(handle: BinaryIO) -> tuple[list[dict[str, Any]], int]:
-    records: list[dict[str, Any]] = []
-    torn = 0
-    for line in handle:
-        try:
-            records.append(orjson.loads(line))
-        except orjson.JSONDecodeError:
-            torn += 1
-    return records, torn
 
 
 @dataclass
@@ -181,10 +176,13 @@ class Delivery:
 
     def refuse(self, why: str) -> None:
         """Count a record that was wrong from the start."""
-        with self._lock:
-            self._counts.recorded += 1
-            self._counts.refused += 1
+        self._count(recorded=1, refused=1)
         log.warning("evergold: %s", why)
+
+    def _count(self, **more: int) -> None:
+        with self._lock:
+            for name, number in more.items():
+                setattr(self._counts, name, max(0, getattr(self._counts, name) + number))
 
     def counts(self) -> Counts:
         with self._lock:
@@ -269,9 +267,7 @@ class Delivery:
                 return
             refused = [f"{type(problem).__name__}: {problem}"]
         self._pause = self._away_until = 0.0
-        with self._lock:
-            self._counts.delivered += len(records) - len(refused)
-            self._counts.refused += len(refused)
+        self._count(delivered=len(records) - len(refused), refused=len(refused))
         for line in refused:
             self._report(line)
 
@@ -281,9 +277,7 @@ class Delivery:
         except OSError as problem:
             self._report(f"cannot spool: {problem}")
             kept = 0
-        with self._lock:
-            self._counts.spooled += kept
-            self._counts.dropped += len(records) - kept
+        self._count(spooled=kept, dropped=len(records) - kept)
 
     def _deliver_spool(self) -> None:
         """Send what lies on the disk, once the pause is over; a file goes when all of it has arrived."""
@@ -296,9 +290,7 @@ class Delivery:
                     self._send(records[start : start + BATCH])
                 # Only when every batch has arrived: a crash before this sends the file again, which ids make harmless.
                 path.unlink(missing_ok=True)
-                with self._lock:
-                    self._counts.spooled = max(0, self._counts.spooled - len(records))
-                    self._counts.dropped += torn
+                self._count(spooled=-len(records), dropped=torn)
         except Away as problem:
             self._wait_longer(str(problem))
         except Exception as problem:
@@ -325,8 +317,7 @@ class Delivery:
             try:
                 ready.append(encode_record(kind, record))
             except Exception as problem:
-                with self._lock:
-                    self._counts.refused += 1
+                self._count(refused=1)
                 self._report(f"{kind} cannot be written as JSON: {problem}")
         return ready
 

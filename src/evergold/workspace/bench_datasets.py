@@ -7,7 +7,7 @@ from evergold.bench.datasets import DatasetFile, discover, read_file
 from evergold.build.split_cases import read_split, read_version
 from evergold.build.versions import locate_build
 from evergold.errors import BadInput, NotFound, describe_unknown
-from evergold.model.build import Build, Frozen, dataset_hash
+from evergold.model.build import Frozen, dataset_hash
 from evergold.model.case import Candidates, Case, ways_to_confirm
 from evergold.model.run import BenchmarkDataset
 from evergold.model.tool_schemas import PackedCases
@@ -26,20 +26,30 @@ class BenchDatasets:
         """Every dataset, the broken ones with their problems, and every frozen version."""
         files = {entry.name: _describe_file(entry) for entry in self._files().values()}
         with self._store.db.read() as connection:
-            stored = [
-                BenchmarkDataset(
-                    name=name,
-                    title=name,
-                    origin="store",
-                    tasks=count,
-                    candidates=candidates_beside(connection, CaseFilter(dataset=name)),
-                    problems=(f"the {files[name].origin} of the same name is run in its place",)
-                    if name in files
-                    else (),
-                )
-                for name, count in dataset_names(connection).items()
-            ]
-            frozen = [_describe_build(build) for build in list_builds(connection)]
+            counts, builds = dataset_names(connection), list_builds(connection)
+            waiting = {name: candidates_beside(connection, CaseFilter(dataset=name)) for name in counts}
+        hidden = {name: (f"the {one.origin} of the same name is run in its place",) for name, one in files.items()}
+        stored = [
+            BenchmarkDataset(
+                name=name,
+                title=name,
+                origin="store",
+                tasks=count,
+                candidates=waiting[name],
+                problems=hidden.get(name, ()),
+            )
+            for name, count in counts.items()
+        ]
+        frozen = [
+            BenchmarkDataset(
+                name=build.name,
+                title=f"{build.dataset}, frozen as {build.version}",
+                origin="build",
+                tasks=build.cases,
+                content_hash=build.content_hash,
+            )
+            for build in builds
+        ]
         return sorted([*files.values(), *stored, *frozen], key=lambda dataset: dataset.name)
 
     def freeze(
@@ -68,8 +78,14 @@ class BenchDatasets:
         # A file of the folder hides a stored dataset of its name; the list says so.
         if name in files:
             return _freeze_cases(name, files[name].cases(), limit)
-        if "@" in name:
-            return self._version(name).take_first(limit)
+        if "@" in name:  # `DATASET@VERSION` or `DATASET@VERSION:SPLIT`
+            dataset, _, rest = name.rpartition("@")
+            version, _, split = rest.partition(":")
+            try:
+                path = locate_build(self._store.read(get_build, dataset, version))
+            except NotFound as problem:
+                raise BadInput(problem.message) from problem
+            return read_version(dataset, path, split or None).take_first(limit)
         with self._store.db.read() as connection:
             # Packed: a run over 10,000 long cases would otherwise hold them all as objects.
             wanted = CaseFilter(dataset=name, candidates=candidates)
@@ -82,17 +98,6 @@ class BenchDatasets:
             raise BadInput(describe_unknown("dataset", name, sorted({*self._files(), *stored})))
         return replace(_freeze_cases(name, held, limit), candidates_left_out=left_out)
 
-    def _version(self, name: str) -> Frozen:
-        """`DATASET@VERSION` or `DATASET@VERSION:SPLIT`."""
-        dataset, _, rest = name.rpartition("@")
-        version, _, split = rest.partition(":")
-        try:
-            with self._store.db.read() as connection:
-                path = locate_build(get_build(connection, dataset, version))
-        except NotFound as problem:
-            raise BadInput(problem.message) from problem
-        return read_version(dataset, path, split or None)
-
     def _files(self) -> dict[str, DatasetFile]:
         return discover(self._settings.benchmark_datasets_dir)
 
@@ -101,16 +106,6 @@ def _freeze_cases(name: str, cases: Sequence[Case], limit: int | None) -> Frozen
     chosen = cases[:limit]
     content = dataset_hash(chosen)
     return Frozen(name, content.removeprefix("sha256:")[:12], content, chosen)
-
-
-def _describe_build(build: Build) -> BenchmarkDataset:
-    return BenchmarkDataset(
-        name=f"{build.dataset}@{build.version}",
-        title=f"{build.dataset}, frozen as {build.version}",
-        origin="build",
-        tasks=build.cases,
-        content_hash=build.content_hash,
-    )
 
 
 def _describe_file(entry: DatasetFile) -> BenchmarkDataset:
