@@ -106,24 +106,6 @@ def _as_tool(call: Callable[..., Any], role: Role, holder: Holder) -> Callable[.
     return answer
 
 
-TOOLS = {
-    "overview": Role.READER,
-    "count_traces": Role.READER,
-    "search_traces": Role.READER,
-    "get_trace": Role.READER,
-    "explain_trace": Role.READER,
-    "search_cases": Role.READER,
-    "get_case": Role.READER,
-    "propose_case": Role.EDITOR,
-    "list_metrics": Role.READER,
-    "start_run": Role.EDITOR,
-    "list_runs": Role.READER,
-    "get_run": Role.READER,
-    "compare_runs": Role.READER,
-}
-"""Every tool, with the role that it needs."""
-
-
 class Tools:
     """What an agent can do. The docstrings are what it reads."""
 
@@ -317,6 +299,11 @@ class Tools:
             ],
             "warnings": list(compared.warnings)[:5],
         }  # fmt: skip
+
+
+WRITING = ("propose_case", "start_run")
+TOOLS = {name: Role.EDITOR if name in WRITING else Role.READER for name in vars(Tools) if not name.startswith("_")}
+"""Every tool, with the role that it needs."""
 
 
 def _size(limit: int) -> int:

@@ -19,20 +19,22 @@ from typing import Any, TypeVar
 from evergold.errors import BadInput, EvergoldError, NotFound, describe_unknown
 
 SHOWN = 300  # characters of what a plug-in was given, in a message
-GROUPS = (
-    "sources",
-    "flow_sources",
-    "redactors",
-    "detectors",
-    "taggers",
-    "metrics",
-    "checks",
-    "judges",
-    "targets",
-    "retrievers",
-    "writers",
-    "formats",
-)
+# What a plug-in of each group cannot be used without; looked at when one of another package is made.
+MEMBERS: dict[str, tuple[str, ...]] = {
+    "sources": ("accepts", "read"),
+    "flow_sources": ("count", "flows"),
+    "redactors": ("redact",),
+    "detectors": (),
+    "taggers": ("tags",),
+    "metrics": ("version",),
+    "checks": ("name", "version", "check"),
+    "judges": ("identity", "ask"),
+    "targets": ("identity", "attempt"),
+    "retrievers": ("retrieve",),
+    "writers": ("identity", "label", "ideas", "write", "rewrite"),
+    "formats": ("suffix", "accepts", "write", "read"),
+}
+GROUPS = tuple(MEMBERS)
 
 
 @cache
@@ -107,28 +109,12 @@ def factory(group: str, name: str) -> Any:
         ) from problem
 
 
-# What a plug-in cannot be used without; looked at when one of another package is made.
-MEMBERS = {
-    "sources": ("accepts", "read"),
-    "flow_sources": ("count", "flows"),
-    "redactors": ("redact",),
-    "taggers": ("tags",),
-    "metrics": ("version",),
-    "checks": ("name", "version", "check"),
-    "judges": ("identity", "ask"),
-    "targets": ("identity", "attempt"),
-    "retrievers": ("retrieve",),
-    "writers": ("identity", "label", "ideas", "write", "rewrite"),
-    "formats": ("suffix", "accepts", "write", "read"),
-}
-
-
 def load(group: str, name: str, *args: Any, **params: Any) -> Any:
     """Make the plug-in. Whatever its factory raises, and what it lacks, is bad input: the plug-in's fault, not ours."""
     make = factory(group, name)
     try:
         made = make(*args, **params)
-        missing = [member for member in MEMBERS.get(group, ()) if is_foreign(made) and not hasattr(made, member)]
+        missing = [member for member in MEMBERS[group] if is_foreign(made) and not hasattr(made, member)]
     except EvergoldError:
         raise
     except Exception as problem:

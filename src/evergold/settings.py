@@ -88,160 +88,116 @@ PARSERS: dict[str, Callable[[Any], Any]] = {
 FILE_NAME = "evergold.toml"
 
 
-def declare(name: str, default: Any, doc: str, *, secret: bool = False, kind: str = "") -> Any:
-    """A field of `Settings`: its dotted name, its built-in value and what it does. `kind` where the value does not say it."""
-    return field(default=default, metadata={"name": name, "doc": doc, "secret": secret, "kind": kind})
+def declare(default: Any, doc: str, *, secret: bool = False, kind: str = "") -> Any:
+    """A field of `Settings`: its built-in value and what it does. `kind` where the value does not say it."""
+    return field(default=default, metadata={"doc": doc, "secret": secret, "kind": kind})
 
 
 @dataclass(frozen=True)
 class Settings:
-    home: Path = declare("home", Path(".evergold"), "Folder of the embedded workspace: database, builds, spool.")
+    home: Path = declare(Path(".evergold"), "Folder of the embedded workspace: database, builds, spool.")
     database_url: str = declare(
-        "database_url",
-        "",
-        "PostgreSQL URL (`postgresql://…`) or SQLite file; empty: `evergold.db` in `home`.",
-        secret=True,
+        "", "PostgreSQL URL (`postgresql://…`) or SQLite file; empty: `evergold.db` in `home`.", secret=True
     )
     database_connections: int = declare(
-        "database.connections", 15, "Connections to PostgreSQL that a process may open for reading; one more writes."
+        15, "Connections to PostgreSQL that a process may open for reading; one more writes."
     )
     database_statement_seconds: float = declare(
-        "database.statement_seconds", 0.0, "Longest statement that reads from PostgreSQL, in seconds; 0: no limit."
+        0.0, "Longest statement that reads from PostgreSQL, in seconds; 0: no limit."
     )
     files_mode: str = declare(
-        "files.mode",
         "private",
         "Who may read the workspace: `private`: its owner (folders 700, files 600); `shared`: the group of its folder too (2770,"
         " 660); `unmanaged`: new files private, others as they are.",
         kind="file mode",
     )
-    server_host: str = declare("server.host", "127.0.0.1", "Address to listen on; any but loopback needs a token.")
+    server_host: str = declare("127.0.0.1", "Address to listen on; any but loopback needs a token.")
     server_hosts: tuple[str, ...] = declare(
-        "server.hosts",
-        (),
-        "Names by which clients call the server, beside loopback addresses and `server.host`; others are refused.",
+        (), "Names by which clients call the server, beside loopback addresses and `server.host`; others are refused."
     )
-    server_port: int = declare("server.port", 8321, "Port to listen on.")
-    server_token: str = declare(
-        "server.token", "", "Token that clients must send as `Authorization: Bearer …`.", secret=True
-    )
-    server_max_body_mb: int = declare("server.max_body_mb", 32, "Largest request body, after decompression, in MB.")
+    server_port: int = declare(8321, "Port to listen on.")
+    server_token: str = declare("", "Token that clients must send as `Authorization: Bearer …`.", secret=True)
+    server_max_body_mb: int = declare(32, "Largest request body, after decompression, in MB.")
     server_max_inflight_mb: int = declare(
-        "server.max_inflight_mb", 96, "Bodies of all requests under way together, in MB; beyond it: 503, try again."
+        96, "Bodies of all requests under way together, in MB; beyond it: 503, try again."
     )
-    server_body_seconds: float = declare(
-        "server.body_seconds", 30.0, "Seconds in which a request body must have arrived; beyond it: 408."
-    )
+    server_body_seconds: float = declare(30.0, "Seconds in which a request body must have arrived; beyond it: 408.")
     server_max_text_kb: int = declare(
-        "server.max_text_kb",
-        1024,
-        "Longest single text in a span, in thousands of characters; the rest is cut and counted.",
+        1024, "Longest single text in a span, in thousands of characters; the rest is cut and counted."
     )
-    redact_redactor: str = declare(
-        "redact.redactor", "default", "Redactor applied before anything is stored; empty: none."
-    )
-    redact_ip_addresses: bool = declare(
-        "redact.ip_addresses", False, "Whether IP addresses are redacted too; loopback addresses are kept."
-    )
+    redact_redactor: str = declare("default", "Redactor applied before anything is stored; empty: none.")
+    redact_ip_addresses: bool = declare(False, "Whether IP addresses are redacted too; loopback addresses are kept.")
     redact_fields: tuple[str, ...] = declare(
-        "redact.fields",
         ("input", "output", "metadata", "attributes", "comments", "corrections"),
         "Fields that are redacted: input, output, metadata, attributes, comments, corrections.",
     )
-    eval_auto_curate: bool = declare("eval_auto_curate", True, "Curate each trace in the background as it arrives.")
-    tracing_enabled: bool = declare("tracing_enabled", True, "Whether the SDK records anything at all.")
-    tracing_sample_rate: float = declare(
-        "tracing_sample_rate", 1.0, "Share of traces the SDK records, decided by hash."
-    )
+    eval_auto_curate: bool = declare(True, "Curate each trace in the background as it arrives.")
+    tracing_enabled: bool = declare(True, "Whether the SDK records anything at all.")
+    tracing_sample_rate: float = declare(1.0, "Share of traces the SDK records, decided by hash.")
     curation_policies: tuple[str, ...] = declare(
-        "curation.policies", (), "Policy files (TOML) that curate beside or instead of the built-in `default`."
+        (), "Policy files (TOML) that curate beside or instead of the built-in `default`."
     )
     curation_fallback_texts: tuple[str, ...] = declare(
-        "curation.fallback_texts",
         (),
         "Your app's own fallback replies, for the check `answered`; one that ends in `*` stands for every reply that begins so.",
     )
     checks_builtin: str = declare(
-        "checks.builtin",
         "auto",
         "Built-in checks: `true`, `false`, or `auto`: on in workspaces that began with checks, off in older ones.",
     )
-    checks_files: tuple[str, ...] = declare("checks.files", (), "Files (TOML) with checks of your own.")
-    checks_off: tuple[str, ...] = declare("checks.off", (), "Built-in checks that are turned off by name.")
+    checks_files: tuple[str, ...] = declare((), "Files (TOML) with checks of your own.")
+    checks_off: tuple[str, ...] = declare((), "Built-in checks that are turned off by name.")
     curation_detector: str = declare(
-        "curation.detector",
         "patterns",
         "What finds corrections in a session's next message: a plug-in, or `judge:NAME`, a model; empty: none.",
     )
     curation_detector_budget: int = declare(
-        "curation.detector_budget",
-        1000,
-        "Most questions a day to the judge that detects; beyond it `patterns` answers.",
+        1000, "Most questions a day to the judge that detects; beyond it `patterns` answers."
     )
     curation_detector_sample: float = declare(
-        "curation.detector_sample", 1.0, "Share of messages put to the judge that detects, decided by a hash of the id."
+        1.0, "Share of messages put to the judge that detects, decided by a hash of the id."
     )
     alerts_rules: tuple[Mapping[str, Any], ...] = declare(
-        "alerts.rules",
         (),
         "What to watch, as `[[alerts.rules]]` tables: `failing_rate`, `intake_stopped`, `dataset_drop`, `gate_failed`, "
         "`coverage_low`, `topic_drift`.",
         kind="tables",
     )
     alerts_webhook: str = declare(
-        "alerts.webhook", "", "URL that alerts are posted to, or `env:NAME` of the variable that holds it.", secret=True
+        "", "URL that alerts are posted to, or `env:NAME` of the variable that holds it.", secret=True
     )
     alerts_secret: str = declare(
-        "alerts.secret", "", "Key that signs what is posted, as `env:NAME`; a file never holds the key.", secret=True
+        "", "Key that signs what is posted, as `env:NAME`; a file never holds the key.", secret=True
     )
-    alerts_every_seconds: int = declare("alerts.every_seconds", 60, "How often a server looks at what the rules watch.")
-    alerts_repeat_hours: float = declare(
-        "alerts.repeat_hours", 24.0, "After how long an alert that still fires is posted again; 0: never."
-    )
+    alerts_every_seconds: int = declare(60, "How often a server looks at what the rules watch.")
+    alerts_repeat_hours: float = declare(24.0, "After how long an alert that still fires is posted again; 0: never.")
     benchmark_datasets_dir: Path | None = declare(
-        "benchmark.datasets_dir", None, "Folder searched for YAML benchmark datasets, beside the bundled ones."
+        None, "Folder searched for YAML benchmark datasets, beside the bundled ones."
     )
-    benchmark_timeout: float = declare("benchmark.timeout", 120.0, "Seconds a single call of a target may take.")
+    benchmark_timeout: float = declare(120.0, "Seconds a single call of a target may take.")
     benchmark_metric_timeout: float = declare(
-        "benchmark.metric_timeout",
-        10.0,
-        "Seconds a metric without a judge may take on one answer; then it is an error.",
+        10.0, "Seconds a metric without a judge may take on one answer; then it is an error."
     )
-    benchmark_memory_mb: int = declare(
-        "benchmark.memory_mb", 4096, "Memory in MB that the process of a run started on a server may use."
-    )
-    benchmark_tries: int = declare("benchmark.tries", 5, "How often a call that may succeed later is sent at most.")
-    model_base_url: str = declare(
-        "model.base_url", "", "URL of the OpenAI-compatible server behind `openai/…`; else `OPENAI_BASE_URL`."
-    )
-    model_api_key: str = declare("model.api_key", "", "Key sent to that server; else `OPENAI_API_KEY`.", secret=True)
+    benchmark_memory_mb: int = declare(4096, "Memory in MB that the process of a run started on a server may use.")
+    benchmark_tries: int = declare(5, "How often a call that may succeed later is sent at most.")
+    model_base_url: str = declare("", "URL of the OpenAI-compatible server behind `openai/…`; else `OPENAI_BASE_URL`.")
+    model_api_key: str = declare("", "Key sent to that server; else `OPENAI_API_KEY`.", secret=True)
     judge_default: str = declare(
-        "judge.default", "", "Judge wherever none is named: `offline` (also when empty), `openai/…`, `panel:…`."
+        "", "Judge wherever none is named: `offline` (also when empty), `openai/…`, `panel:…`."
     )
-    judge_base_url: str = declare(
-        "judge.base_url", "", "URL of the server behind a judge `openai/…`; else the model's."
-    )
-    judge_api_key: str = declare("judge.api_key", "", "Key sent to that server; else the model's.", secret=True)
+    judge_base_url: str = declare("", "URL of the server behind a judge `openai/…`; else the model's.")
+    judge_api_key: str = declare("", "Key sent to that server; else the model's.", secret=True)
     review_reviewers: tuple[str, ...] = declare(
-        "review.reviewers",
-        (),
-        "Reviewers as `name:token`; with none, the local user reviews without a token.",
-        secret=True,
+        (), "Reviewers as `name:token`; with none, the local user reviews without a token.", secret=True
     )
-    review_reviewers_per_case: int = declare(
-        "review.reviewers_per_case", 1, "How many reviewers must say the same before a case is decided."
-    )
-    review_lease_minutes: int = declare(
-        "review.lease_minutes", 30, "How long a claimed case stays in one reviewer's hands."
-    )
-    review_daily_goal: int = declare(
-        "review.daily_goal", 0, "How many cases a reviewer is to decide a day; 0: no goal is shown."
-    )
+    review_reviewers_per_case: int = declare(1, "How many reviewers must say the same before a case is decided.")
+    review_lease_minutes: int = declare(30, "How long a claimed case stays in one reviewer's hands.")
+    review_daily_goal: int = declare(0, "How many cases a reviewer is to decide a day; 0: no goal is shown.")
     review_repo_dir: Path | None = declare(
-        "review.repo_dir", None, "Git repository from which review shows files and proves base commits."
+        None, "Git repository from which review shows files and proves base commits."
     )
     review_sidekick_db: Path | None = declare(
-        "review.sidekick_db", None, "Sidekick database from which review shows diffs and tool calls; read only."
+        None, "Sidekick database from which review shows diffs and tool calls; read only."
     )
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     file: Path | None = field(default=None, compare=False, repr=False)
@@ -273,7 +229,13 @@ class Settings:
         return Secret(url if "://" in url else f"sqlite:///{url}")
 
 
-FIELDS: dict[str, Field[Any]] = {spec.metadata["name"]: spec for spec in fields(Settings) if "name" in spec.metadata}
+WITHOUT_SECTION = ("home", "database_url", "eval_auto_curate", "tracing_enabled", "tracing_sample_rate")
+FIELDS: dict[str, Field[Any]] = {
+    spec.name if spec.name in WITHOUT_SECTION else spec.name.replace("_", ".", 1): spec
+    for spec in fields(Settings)
+    if "doc" in spec.metadata
+}
+"""Every setting by its dotted name."""
 
 
 def describe(settings: Settings) -> list[dict[str, Any]]:

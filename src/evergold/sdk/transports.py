@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 TEXTS = ("trace_id", "session_id", "user_id", "comment", "author", "emoji")
 DEEPEST = 50
 TIMEOUT_SECONDS = 30.0
-PATHS = {
-    "trace": "/api/v1/traces",
-    "score": "/api/v1/scores",
-    "correction": "/api/v1/corrections",
-    "reaction": "/api/v1/reactions",
-}
+PATHS = {kind: f"/api/v1/{kind}s" for kind in ("trace", "score", "correction", "reaction")}
 
 
 class Away(EvergoldError):
