@@ -39,15 +39,8 @@ PASSWORD = re.compile(r"(?i)pass|pwd|pw$|secret")  # one of digits alone is a pa
 LOGIN = re.compile(r"(?:https?://([^\s/?#]*)|[a-z][a-z0-9+.-]*://([^\s?#]*))@", re.IGNORECASE)
 WEB = re.compile(r"https?://\S+", re.IGNORECASE)
 ASSIGNED = re.compile(r"([\w-]+)=([^;,]+?)(?=[;,]|\s+[\w-]+=|$)")  # in a connection string, or a list of headers
-NAMED = (
-    "bearer ",
-    "basic ",
-    "key: ",
-    "token: ",
-    "secret: ",
-    "password: ",
-    "auth: ",
-)  # before a value that is not quoted
+# What stands before a value that is not quoted.
+NAMED = ("bearer ", "basic ", "key: ", "token: ", "secret: ", "password: ", "auth: ")
 VALUE = "|".join(
     [r"(?<=[:=])", r"(?<== )", r"(?<=[:=][\"'])", r"(?<=[:=] [\"'])", *(f"(?<=(?i:{word}))" for word in NAMED)]
 )
@@ -133,12 +126,8 @@ _known = _SecretForms()
 def learn(secret: str, user: str = "") -> None:
     """Remember a secret, and the user whose password it is."""
     secret = secret.strip()
-    if (
-        len(secret) >= SHORTEST
-        and secret.lower() not in NONE
-        and (secret, user) not in _known.secrets
-        and HIDDEN not in secret
-    ):
+    is_none = len(secret) < SHORTEST or secret.lower() in NONE or HIDDEN in secret
+    if not is_none and (secret, user) not in _known.secrets:
         _known.add(secret, user)
 
 

@@ -63,12 +63,8 @@ LIMIT = 100  # of a list, unless another one is asked for
 PAGE = 500
 LOOK_SECONDS = 0.3
 HOME = ".evergold"
-SHORT = {
-    "session": "session_id",
-    "user": "user_id",
-    "type": "entry_type",
-    "trace": "trace_id",
-}  # names of the command line
+# Names of filters as the command line has them.
+SHORT = {"session": "session_id", "user": "user_id", "type": "entry_type", "trace": "trace_id"}
 VERDICTS = tuple(verdict.value for verdict in ReviewVerdict)
 NOT_OVER_URL = "works in a folder only; open the workspace by its path on the machine where it lies"
 
@@ -118,10 +114,10 @@ class TraceList(Listing[Trace]):
     """Traces, newest first."""
 
     def table(self) -> tuple[str, Sequence[str], Rows]:
-        rows: Rows = [
-            (one.started_at and f"{one.started_at:%Y-%m-%d %H:%M}", one.id, one.status.value, one.input, one.output)
-            for one in self
-        ]
+        rows: Rows = []
+        for one in self:
+            started = one.started_at and f"{one.started_at:%Y-%m-%d %H:%M}"
+            rows.append((started, one.id, one.status.value, one.input, one.output))
         return self._count("traces"), ("started", "id", "status", "input", "output"), rows
 
 
@@ -181,10 +177,8 @@ class RunResult(Printable):
         return means[metric]
 
     def table(self) -> tuple[str, Sequence[str], Rows]:
-        run = self.run
-        title = (
-            f"{run.id}: {run.spec.model} on {run.spec.dataset}, {run.status.value}, {run.done} of {run.total} attempts"
-        )
+        run, spec = self.run, self.run.spec
+        title = f"{run.id}: {spec.model} on {spec.dataset}, {run.status.value}, {run.done} of {run.total} attempts"
         title += f"; {run.error}" if run.error else ""
         title += _describe_left_out(run.total, run.provenance.get("candidates_left_out", 0))
         return title, ("metric", "mean"), [(mean.metric, mean) for mean in self.means]
@@ -467,8 +461,7 @@ class Door:
             return result
         wanted = CaseFilter.model_validate({**_known_filters(filters, CaseFilter), "dataset": name})
         if self._here is None:
-            listed = self._pages("/cases", "cases", _as_query(wanted), limit)
-            result = CaseList(Case.model_validate(_strip_derived(one)) for one in listed)
+            result = CaseList(map(_read_case, self._pages("/cases", "cases", _as_query(wanted), limit)))
             counted = self._server.get("/cases", {**_as_query(wanted), "limit": 1})
             result.total, result.candidates_left_out = counted["total"], counted["candidates_left_out"]
             return result
@@ -516,9 +509,7 @@ class Door:
             return self._here.review.decide(key, decision, by or getpass.getuser())
         named = {"X-Evergold-Reviewer": part(by or getpass.getuser())}
         query = {"dataset": seen.dataset, "id": seen.id}
-        return Case.model_validate(
-            self._server.send("POST", "/decisions", decision.model_dump_json().encode(), query, named)
-        )
+        return _read_case(self._server.send("POST", "/decisions", decision.model_dump_json().encode(), query, named))
 
     @_verb
     def build(
@@ -687,12 +678,13 @@ class Door:
         is_stored = isinstance(dataset, str) and "@" not in dataset and not _is_file(dataset)
         if filters and not is_stored:
             raise BadInput(f"filters go with a stored dataset; leave {', '.join(filters)} out")
+        named = {"dataset": dataset} if is_stored else {}
+        wanted = CaseFilter.model_validate({**_known_filters(filters, CaseFilter), **named})
         if self._here is None:
             if not is_stored:
                 raise BadInput(f"over url export() writes a stored dataset by its name, not {_kind(dataset)}")
             if limit is not None:
                 raise BadInput(f"limit= of export() {NOT_OVER_URL}")
-            wanted = CaseFilter.model_validate({**_known_filters(filters, CaseFilter), "dataset": dataset})
             with self._server.open("GET", "/cases/export", query={**_as_query(wanted), "format": format}) as answer:
                 write_bytes(target, answer.read(), private=True)
             return ExportResult(target, None)
@@ -700,7 +692,6 @@ class Door:
         left_out = 0
         if is_stored:
             self._here.cases.require_dataset(dataset)
-            wanted = CaseFilter.model_validate({**_known_filters(filters, CaseFilter), "dataset": dataset})
             count = self._here.cases.export(wanted, format, target, limit=limit, rejected=rejected)
             left_out = self._here.cases.candidates_beside(wanted)
         else:
@@ -809,17 +800,15 @@ class Door:
         hits: list[Case] = []
         for dataset, ident in keys + [(name, text) for name in datasets]:
             with suppress(NotFound):
-                hits.append(
-                    self._here.cases.get(dataset, ident)
-                    if self._here is not None
-                    else Case.model_validate(_strip_derived(self._server.get(f"/cases/{part(dataset)}/{part(ident)}")))
-                )
+                if self._here is not None:
+                    hits.append(self._here.cases.get(dataset, ident))
+                else:
+                    hits.append(_read_case(self._server.get(f"/cases/{part(dataset)}/{part(ident)}")))
         if not hits:
             raise NotFound(f"no case {text!r}; name it as dataset/id (datasets: {', '.join(datasets) or 'none'})")
         if len(hits) > 1:
-            raise BadInput(
-                f"several datasets have a case {text!r}; write one of {', '.join(f'{c.dataset}/{c.id}' for c in hits)}"
-            )
+            names = ", ".join(f"{one.dataset}/{one.id}" for one in hits)
+            raise BadInput(f"several datasets have a case {text!r}; write one of {names}")
         return hits[0]
 
 
@@ -929,16 +918,13 @@ def _is_case_file(name: str | Path, options: Mapping[str, Any]) -> bool:
 
 
 def _kind(given: Any) -> str:
-    return (
-        f"{given!r}"[:80]
-        if isinstance(given, str | int | float | None)
-        else f"an object of type {type(given).__name__}"
-    )
+    is_plain = isinstance(given, str | int | float | None)
+    return f"{given!r}"[:80] if is_plain else f"an object of type {type(given).__name__}"
 
 
-def _strip_derived(answer: dict[str, Any]) -> dict[str, Any]:
-    """A case as a server answers it, without what is derived from it."""
-    return {name: value for name, value in answer.items() if name in Case.model_fields}
+def _read_case(answer: dict[str, Any]) -> Case:
+    """Read a case as a server answers it, without what is derived from it."""
+    return Case.model_validate({name: value for name, value in answer.items() if name in Case.model_fields})
 
 
 def _write_json_lines(rows: Any, path: Path) -> Path:

@@ -15,9 +15,7 @@ from evergold.machine import share_heaps
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 
-SWITCH_SECONDS = (
-    0.0005  # the writer waits at most this long for a busy event loop; ten times less than Python's default
-)
+SWITCH_SECONDS = 0.0005  # so long the writer waits for a busy event loop; ten times less than Python's default
 YOUNG_OBJECTS = 20_000  # made between two searches for cycles; Python's default of 700 are those of twenty spans
 LAST_ANSWER_SECONDS = 11  # after a signal, for requests under way: what waits for a commit is answered before
 LOOPBACK = ("127.0.0.1", "::1", "localhost")

@@ -22,9 +22,7 @@ from evergold.model.values import content_hash, unit_interval
 TAG_KINDS = ("message_type", "model", "tool", "failed_check")
 REQUIRED_CHECKS = ("answered", "finished")
 # Named one by one, so that Python (`curate/classify.py`) and SQL (`store/verdict/tiers.py`) trim the same.
-SUPPORTED_FROM = (
-    0.5  # a check by a judge (`grounded`) below this keeps a trace from golden that nothing else speaks for
-)
+SUPPORTED_FROM = 0.5  # a judge's check (`grounded`) below it keeps a trace from golden that nothing else speaks for
 BLANKS = " \t\r\n\v\f\u00a0"
 
 # A text that ends in `*` stands for every reply that begins so.

@@ -35,10 +35,17 @@ OF_LINES = frozenset({"type", "trace_id"})  # what a span or score has only on a
 CONVERSATION = ("messages", "tools", "contexts")
 LONG = 500  # items of a list that is kept as JSON text
 CHECK_KEY = "check:"  # how the key of a score by a check begins
-PRESUMING_CHECKS = (
-    *("answered", "language_match", "not_repeated", "not_given_up", "not_handed_over", "substance", "tool_ok"),
-)  # their doubts come from the form and the words of a conversation: an outcome that the app states says more
 DETECTED_KEY = "detected:"  # and that of a score derived from a remark, before the id of the trace with the message
+# Their doubts come from the form and the words of a conversation: an outcome that the app states says more.
+PRESUMING_CHECKS = (
+    "answered",
+    "language_match",
+    "not_repeated",
+    "not_given_up",
+    "not_handed_over",
+    "substance",
+    "tool_ok",
+)
 UnitValue = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
