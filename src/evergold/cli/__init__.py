@@ -19,17 +19,11 @@ VERBS = {
     "check": ("build", "Check a build: schema, counts, hashes, drops and drift."),
     "check-traces": ("curate", "Run the checks over stored traces: answered, finished, and those of your own."),
     "compare": ("runs", "Compare two runs over the same cases; --gate for CI."),
-    "coverage": (
-        "upkeep",
-        "How much of the traffic the golden cases cover, what they lack, whether the traffic changed.",
-    ),
+    "coverage": ("upkeep", "How much of the traffic the golden cases cover, what they lack, whether it changed."),
     "curate": ("curate", "Turn traces into dataset entries, by policy."),
     "datasets": ("datasets", "List datasets, show versions, compare two of them, check benchmark files."),
     "db": ("admin", "Size and growth of the database."),
-    "doctor": (
-        "admin",
-        "Say what is wrong here and what to do: installation, settings, database, plug-ins, models, exporters.",
-    ),
+    "doctor": ("admin", "Say what is wrong here and what to do: installation, settings, database, exporters …"),
     "demo": ("demo", "The whole loop on sample data, then the dashboard."),
     "export": ("datasets", "Write a dataset in the format of another tool."),
     "extract": ("extract", "Cases for context retrieval, from merged agent work or git history."),
@@ -63,9 +57,8 @@ VERBS = {
 
 def load_verb(name: str) -> click.Command:
     """Import the module of a verb and return its command (`run_command` for `run`)."""
-    command: click.Command = getattr(
-        import_module(f"evergold.cli.{VERBS[name][0]}"), f"{name.replace('-', '_')}_command"
-    )
+    module = import_module(f"evergold.cli.{VERBS[name][0]}")
+    command: click.Command = getattr(module, f"{name.replace('-', '_')}_command")
     return command
 
 

@@ -17,55 +17,36 @@ from evergold.errors import Unavailable
 from evergold.machine import make_folder, mend_modes
 
 FOLDER = Path(".evergold") / "demo"
-SPLITS = ("--split", "train=0.7,test=0.3", "--group-by", "session", "--out", "live-v1")
-RAG = (
-    "--qa-output",
-    "rag/qa_pairs.jsonl",
-    "--summary-output",
-    "rag/summaries.jsonl",
-    "--manifest-output",
-    "rag/manifest.json",
-)
+SPLITS = "--split train=0.7,test=0.3 --group-by session --out live-v1"
+RAG = "--qa-output rag/qa_pairs.jsonl --summary-output rag/summaries.jsonl --manifest-output rag/manifest.json"
+GENERATED = "generated/offline_dataset.jsonl"
 DATASET_B = "context/dataset_b_line_ranges.unvalidated.jsonl"
-METRICS = ("--metric", "answer_relevancy")
 # Vectors are an extra.
 RETRIEVERS = f"retriever:bm25|grep|{'embedding' if find_spec('wordllama') else 'paths'}"
+METRIC = "--metric answer_relevancy"
 
 
 # What each step shows, and the command that does it.
-STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Traces, scores and corrections of a support assistant come in", ("ingest", "samples/traces.jsonl")),
-    (
-        "A policy turns them into cases: golden, failure, correction, and candidates that nobody has confirmed",
-        ("curate",),
+STEPS = {
+    "Traces, scores and corrections of a support assistant come in": "ingest samples/traces.jsonl",
+    "A policy turns them into cases: golden, failure, correction, and candidates that nobody has confirmed": "curate",
+    "Why is one of them golden?": "curate --explain demo-001",
+    "What the living dataset holds now": "stats",
+    "It is frozen: hashed splits, no session in two of them": f"build --dataset live --version v1 {SPLITS}",
+    "Documents become an offline RAG dataset, quoted where there is no model": (
+        f"generate --documents samples/documents --out {GENERATED} --fresh"
     ),
-    ("Why is one of them golden?", ("curate", "--explain", "demo-001")),
-    ("What the living dataset holds now", ("stats",)),
-    (
-        "It is frozen: hashed splits, no session in two of them",
-        ("build", "--dataset", "live", "--version", "v1", *SPLITS),
-    ),
-    (
-        "Documents become an offline RAG dataset, quoted where there is no model",
-        ("generate", "--documents", "samples/documents", "--out", "generated/offline_dataset.jsonl", "--fresh"),
-    ),
-    ("RAG generations become evaluation splits", ("build", "--offline-dataset", "samples/offline_dataset.jsonl", *RAG)),
-    ("and the splits are checked: schema, counts, hashes", ("check", "rag/manifest.json")),
-    (
-        "Merged work in a repository becomes a retrieval benchmark",
-        ("extract", "git", "--repo", "shop", "--out-dir", "context"),
-    ),
-    ("whose every golden line is proved against the repository", ("check", DATASET_B, "--repo", "shop")),
-    ("and waits for a person in the review queue", ("import", DATASET_B)),
-    ("What retrievers without a model find in it", ("run", "context", "--model", RETRIEVERS, "--repo", "shop")),
-    ("The answers of production are measured, by the offline judge", ("run", "live", "--model", "recorded", *METRICS)),
-    (
-        "and so are those of the next release, on the same cases",
-        ("run", "live", "--model", "python:next_release:answer", *METRICS),
-    ),
-    ("Is it better? The first line is the decision", ("compare", "BASELINE", "CANDIDATE")),
-    ("The golden part as a file for offline tests", ("export", "live", "--type", "golden", "--out", "golden.jsonl")),
-)
+    "RAG generations become evaluation splits": f"build --offline-dataset samples/offline_dataset.jsonl {RAG}",
+    "and the splits are checked: schema, counts, hashes": "check rag/manifest.json",
+    "Merged work in a repository becomes a retrieval benchmark": "extract git --repo shop --out-dir context",
+    "whose every golden line is proved against the repository": f"check {DATASET_B} --repo shop",
+    "and waits for a person in the review queue": f"import {DATASET_B}",
+    "What retrievers without a model find in it": f"run context --model '{RETRIEVERS}' --repo shop",
+    "The answers of production are measured, by the offline judge": f"run live --model recorded {METRIC}",
+    "and so are those of the next release, on the same cases": f"run live --model python:next_release:answer {METRIC}",
+    "Is it better? The first line is the decision": "compare BASELINE CANDIDATE",
+    "The golden part as a file for offline tests": "export live --type golden --out golden.jsonl",
+}
 
 
 @click.command()
@@ -84,13 +65,13 @@ def demo_command(no_serve: bool, keep: bool, port: int) -> int:
         # The environment, because each step is invoked as a command of its own.
         os.environ["EVERGOLD_HOME"] = "home"
         _lay_out_samples()
-        for number, (title, words) in enumerate(STEPS, 1):
-            command = _name_runs(words)
+        for number, (title, words) in enumerate(STEPS.items(), 1):
+            command = _name_runs(shlex.split(words))
             typed = shlex.join(("evergold", *command))
             click.echo(f"\n{click.style(f'{number}. {title}', bold=True)}\n{click.style(f'   $ {typed}', fg='yellow')}")
             # Steps print through several streams; the title must come first.
             sys.stdout.flush()
-            code = invoke(list(command))
+            code = invoke(command)
             # 1 means that something did not pass, which is part of the demonstration.
             if code not in (0, 1):
                 return code
@@ -101,7 +82,7 @@ def demo_command(no_serve: bool, keep: bool, port: int) -> int:
         return 0 if no_serve else invoke(["serve", "--port", str(port)])
 
 
-def _name_runs(command: tuple[str, ...]) -> tuple[str, ...]:
+def _name_runs(command: list[str]) -> list[str]:
     """Put the ids of the two newest runs where a command names them BASELINE and CANDIDATE."""
     if "BASELINE" not in command:
         return command
@@ -110,7 +91,7 @@ def _name_runs(command: tuple[str, ...]) -> tuple[str, ...]:
     with Workspace.open() as workspace:
         (candidate, baseline), _ = workspace.bench.page(limit=2)
     known = {"BASELINE": baseline.id, "CANDIDATE": candidate.id}
-    return tuple(known.get(word, word) for word in command)
+    return [known.get(word, word) for word in command]
 
 
 def _lay_out_samples() -> None:

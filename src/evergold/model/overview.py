@@ -1,5 +1,6 @@
 """What the Overview shows: intake over time, traffic by model or name, and the datasets."""
 
+from datetime import timedelta
 from enum import StrEnum
 
 from pydantic import BaseModel
@@ -207,3 +208,8 @@ class Period(StrEnum):
     MONTH = "30d"
     QUARTER = "90d"
     YEAR = "365d"
+
+    @property
+    def length(self) -> timedelta:
+        number, unit = int(self.value[:-1]), self.value[-1]
+        return timedelta(hours=number) if unit == "h" else timedelta(days=number)

@@ -7,7 +7,7 @@ and the count of the traffic behind it are each kept for 20 seconds at most: no 
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
 from evergold.model.overview import Bucket, Grouping, Overview, Period, Traffic
@@ -23,15 +23,6 @@ Aged = TypeVar("Aged", Overview, Traffic)
 
 FRESH_SECONDS = 4.0
 REST_FOR_WORK = 20
-
-
-LENGTH = {
-    Period.DAY: timedelta(hours=24),
-    Period.WEEK: timedelta(days=7),
-    Period.MONTH: timedelta(days=30),
-    Period.QUARTER: timedelta(days=90),
-    Period.YEAR: timedelta(days=365),
-}
 
 
 class _Remembered(Generic[T]):
@@ -80,14 +71,14 @@ class Overviews:
     def kept_out(self, period: Period) -> KeptOut:
         """What keeps the traces of the period out of the golden set."""
         return self._kept_out.get(
-            period, lambda chosen: self._live.kept_out(str(stamp(datetime.now(UTC) - LENGTH[chosen])))
+            period, lambda chosen: self._live.kept_out(str(stamp(datetime.now(UTC) - chosen.length)))
         )
 
     def traffic(self, period: Period, by: Grouping) -> Traffic:
         """Cost, tokens, latency, failures and checks over the period, by model or by name."""
-        return _with_age(self._traffic.read_period(LENGTH[period], by, _bucket(period)))
+        return _with_age(self._traffic.read_period(period.length, by, _bucket(period)))
 
     def _look(self, period: Period) -> Overview:
         as_of, bucket = stamp(self._traffic.refresh()), _bucket(period)
-        since = str(stamp(start_of(datetime.now(UTC) - LENGTH[period], bucket)))
+        since = str(stamp(start_of(datetime.now(UTC) - period.length, bucket)))
         return self._store.read(overview_of, since=since, bucket=bucket, as_of=as_of)
