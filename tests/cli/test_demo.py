@@ -23,7 +23,7 @@ def test_the_report_tells_every_step_and_the_dashboard_is_served_after_it(tmp_pa
     left.write_text("of an earlier demo")
     with demo(tmp_path) as (report, url):
         assert not left.exists()
-        for title, _ in STEPS:
+        for title in STEPS:
             assert title in report
         assert "ingested: 99 traces" in report
         golden = (tmp_path / ".evergold" / "demo" / "golden.jsonl").read_text().splitlines()
