@@ -263,8 +263,14 @@ class Tools:
         from evergold.calls.targets import refuse_remote
 
         refuse_remote(model)
-        given: dict[str, Any] = {"dataset": dataset, "search": search, "entry_type": entry_type, "review": review}
-        wanted = _validate(CaseFilter, given | {"tag": [tag] if tag else "", "candidates": candidates})
+        given = {
+            "dataset": dataset,
+            "model": model,
+            "metrics": tuple(metrics),
+            "judge": judge,
+            "candidates": candidates,
+        }
+        spec, bench = _validate(RunSpec, given | {"limit": limit, "trials": trials}), self._ws.bench
         run = bench.run_here(spec) if self._works_here else bench.start(spec)
         if self._works_here:
             threading.Thread(target=bench.work_on, args=(run.id,), name="evergold-mcp-run", daemon=True).start()
@@ -281,8 +287,18 @@ class Tools:
         results = self._ws.bench.results
         page = results.page(run_id, order="worst", limit=min(max(0, worst), 20)) if worst > 0 else []
         asked = results.read_questions(run_id, [one.case_id for one in page])
-        given: dict[str, Any] = {"dataset": dataset, "search": search, "entry_type": entry_type, "review": review}
-        wanted = _validate(CaseFilter, given | {"tag": [tag] if tag else "", "candidates": candidates})
+        worst_answers = []
+        for one in page:
+            of_case = asked.get(one.case_id)
+            texts = {name: getattr(of_case, name, None) for name in ("question", "reference")}
+            texts |= {"answer": one.error or one.output}
+            values = {name: made.value for name, made in one.measurements.items()}
+            shortened = {name: _cut(text, SHORT) for name, text in texts.items()}
+            worst_answers.append({"case": one.case_id, **shortened, "values": values})
+        counts = {"candidates_left_out": run.provenance.get("candidates_left_out", 0), "done": run.done}
+        counts |= {"total": run.total, "failed": run.failed, "error": run.error}
+        means = {mean.metric: str(mean) for mean in results.means(run)}
+        return _run_line(run) | counts | {"means": means, "worst": worst_answers}
 
     def compare_runs(self, baseline: str, candidate: str) -> dict[str, Any]:
         """Compare two runs over the same cases: better, worse, same or inconclusive per metric, and the cases that changed."""
