@@ -65,7 +65,7 @@ $(COMPILED): $(VENV)
 	-@$(BIN)/pytest --collect-only -n 0 >/dev/null
 	@touch $@
 
-campaign: setup programs  ## what takes too long for every change: wheels, clusters, long faults, every generated request
+campaign: setup programs  ## what takes too long for every change: wheels, notebooks, clusters, long faults, every generated request
 	$(BIN)/pytest -m campaign -n 2 --durations=10
 
 peers: setup  ## install the packages whose formats we write, and run them on our exports

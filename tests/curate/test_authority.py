@@ -108,7 +108,14 @@ def test_a_policy_file_may_still_curate_what_another_revision_had_undone(ws: Wor
 
 FALSE_ALARM = [
     a_trace("t1", session_id="s", started_at="2026-01-01T10:01:00Z", scores=GOOD),
-    a_trace("t2", session_id="s", started_at="2026-01-01T10:02:00Z", input="That's wrong, it is Quito.", scores=GOOD),
+    a_trace(
+        "t2",
+        session_id="s",
+        started_at="2026-01-01T10:02:00Z",
+        input="That's wrong, it is Quito.",
+        output="Sorry, my mistake: it is Quito.",
+        scores=GOOD,
+    ),
 ]
 
 

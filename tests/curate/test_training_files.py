@@ -73,7 +73,7 @@ def exported(ws: Workspace, name: str, path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("settings", "seed"), [("sqlite", 0), ("sqlite", 1), ("postgres", 2)], indirect=["settings"])
 def test_training_files_teach_nothing_that_is_held_wrong(settings: Settings, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     with Workspace.open(replace(settings, checks_builtin="true", checks_off=("grounded",))) as ws:

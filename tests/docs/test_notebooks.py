@@ -21,7 +21,7 @@ NotebookClient(nbformat.read(sys.argv[1], as_version=4), timeout=300, kernel_nam
 """
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(notebook: Path) -> None:
     command = [the_uv(), "run", "--quiet", "--no-project", "--python", sys.executable, "--with", "nbclient,ipykernel"]

@@ -203,7 +203,9 @@ def test_a_comparison_is_shared(opened: Open, desk: str) -> None:
     hands.click(page.get_by_role("navigation", name="Main").get_by_role("link", name="Benchmarks"))
     hands.click(page.get_by_role("link", name=re.compile("^(Not decided|Worse|Better)")).first)
     hands.click(page.get_by_role("button", name="Copy link"))
-    title = page.get_by_role("heading", level=1).inner_text()
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_contain_text("openai/")  # the models, once their runs have come
+    title = heading.inner_text()
     colleague = opened(page.evaluate("navigator.clipboard.readText()"))
     expect(colleague.get_by_role("heading", name=title, level=1)).to_be_visible()
     hold("share a comparison", hands)
