@@ -89,6 +89,10 @@ def test_a_placeholder_of_redaction_is_a_secret_that_was_there() -> None:
         ("'PASSWORD': 'Gx81pqLm'", 0.0),
         ("DB_PASSWORD=testpwd_8Kq2", 0.0),
         ("Cookie: session=8f3aQz", 0.0),
+        # In code that is shown, an example looks like a password; a secret that stands alone there is one.
+        ('```json\n{"password": "password123"}\n```', 0.5),
+        ("```sh\nDB_PASSWORD=testpwd_123\n```\nNow log in with password: Gx81pqLm", 0.0),
+        ("Your key:\n```\nsk-proj-Ab12Cd34Ef56Gh78Ij90Kl12Mn34Op56\n```", 0.0),
     ],
 )
 def test_an_example_of_a_password_is_no_secret_and_is_kept(output: str, value: float) -> None:

@@ -76,10 +76,21 @@ INCOMPLETE: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["envelope"],
     ),
     "a call as text": ({"input": QUESTION, "output": '<tool_call>{"name": "track"}</tool_call>'}, ["envelope"]),
+    "an action behind words": (
+        {
+            "input": QUESTION,
+            "output": 'You are welcome.\nAction:\n{"name": "respond", "arguments": {"content": "Bye"}}\n',
+        },
+        ["envelope"],
+    ),
     "a framework's object": ({"input": QUESTION, "output": json.dumps({"lc": 1, "kwargs": {}})}, ["envelope"]),
     "a framework's question": ({"input": json.dumps(ENVELOPE), "output": ANSWER}, ["envelope"]),
     "a lost call": (
         {"input": QUESTION, "output": ANSWER, "messages": CALLING, "spans": [a_tool_span("refund")]},
+        ["tools_missing"],
+    ),
+    "a result whose call is nowhere": (
+        {"input": QUESTION, "output": ANSWER, "messages": [CALLING[0], *CALLING[2:]]},
         ["tools_missing"],
     ),
     "one of two calls of a tool lost": (
@@ -109,6 +120,7 @@ WHOLE: dict[str, dict[str, Any]] = {
     "an empty answer": {"input": QUESTION, "output": ""},
     "a crash": {"input": QUESTION, "status": "failed", "metadata": {"error": "boom"}},
     "JSON of the app": {"input": QUESTION, "output": json.dumps({"city": "Lyon", "day": "Thursday"})},
+    "JSON behind words": {"input": QUESTION, "output": 'The record:\n{"name": "Lyon", "parcels": 7}'},
     "code": {"input": "What does foo(bar=1) print here, and why not 2?", "output": "It prints 1 (the default)"},
     "calls and results": {"input": QUESTION, "output": ANSWER, "messages": CALLING, "spans": [a_tool_span("track")]},
     "a dialogue that ends with thanks": {

@@ -300,6 +300,34 @@ def test_a_log_of_questions_with_answers_is_chats_of_its_sessions(named: tuple[s
         assert {(trace.session_id, trace.user_id) for trace in traces} == {("s", "ann")}
 
 
+@each_row(
+    "named",
+    [
+        ("Session ID", "User Message", "Bot Response"),
+        ("SessionId", "inputUsuario", "respuestaBot"),
+        ("session_id", "Pregunta del Cliente", "Respuesta del Bot"),
+        ("conversation_id", "user_msg", "bot_msg"),
+        ("session_id", "message", "ai_response"),
+    ],
+)
+def test_the_words_of_a_name_say_whose_text_it_is(named: tuple[str, str, str], tmp_path: Path) -> None:
+    session, asked, replied = named
+    rows = [{session: "s", "Timestamp": "2025-01-02T03:04:05Z", asked: q, replied: a} for q, a in ("12", "34")]
+    for content in ("".join(json.dumps(row) + "\n" for row in rows).encode(), as_table(rows, ",")):
+        _, traces = ingest(tmp_path, content)
+        assert texts(traces) == [("1", "2"), ("3", "4")] and {trace.session_id for trace in traces} == {"s"}
+    greeted = read(tmp_path, {**rows[0], asked: "", replied: "Hello"}, rows[1])
+    assert texts(greeted)[-1] == ("3", "4") and all(trace.input for trace in greeted)
+    # Turns of a chat, in its list.
+    assert texts(read(tmp_path, {"id": "c", "turns": rows})) == [("1", "2"), ("3", "4")]
+
+
+def test_runs_whose_messages_stand_in_an_object_of_theirs_are_read(tmp_path: Path) -> None:
+    runs = [{"task_id": n, "success": n == "a", "log": {"messages": [user("Q"), bot(n)]}} for n in "ab"]
+    traces = read(tmp_path, {"metadata": {"model": "m"}, "results": runs})
+    assert [(one.output, [score.value for score in one.scores]) for one in traces] == [("a", [1.0]), ("b", [0.0])]
+
+
 def test_messages_that_come_in_and_go_out_are_a_chat(tmp_path: Path) -> None:
     rows = [
         {"chatId": "s", "direction": "incoming", "text": "Q"},

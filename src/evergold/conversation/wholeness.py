@@ -44,6 +44,8 @@ CALL_AS_TEXT = re.compile(
 )
 # The last words of a reply that hands code or a call to its environment; what came of it is not there.
 CALL_AT_END = re.compile(r"</(?:execute|tool_call|function_call|invoke|function_calls)>\s*\Z")
+# Where JSON begins in a text, on a line of its own or behind a heading (`Action: {`).
+JSON_IN_LINE = re.compile(r"^[ \t]*(?:\w[\w ]{0,24}:[ \t]*)?(?=[\[{])", re.M)
 # A dict, or an object of a class, as Python prints it; nothing stands behind it.
 PRINTED = re.compile(r"\s*(?:[\[(]?\{\s*'[^'\n]*'\s*:|(?:\w+\.)*[A-Z]\w*\([A-Za-z_]\w*=).*[\]})]\s*", re.S)
 # What exporters write instead of a content that they keep to themselves.
@@ -68,7 +70,11 @@ def may_lack(turn: Turn) -> bool:
 
 
 def _is_suspicious(text: str) -> bool:
-    shaped = text.lstrip()[:1] in ("{", "[", "<", "(") or text.rstrip()[-1:] in (")", ">") or text.startswith("Action:")
+    shaped = (
+        text.lstrip()[:1] in ("{", "[", "<", "(")
+        or text.rstrip()[-1:] in (")", ">", "}", "]")
+        or text.startswith("Action:")
+    )
     return shaped or (len(text) < 40 and MASKED.fullmatch(text) is not None)
 
 
@@ -165,7 +171,9 @@ def _is_wrapped_answer(answer: str, conversation: Conversation) -> bool:
         return False
     if CALL_AT_END.search(answer):
         return True
-    return _is_envelope(answer) or _is_call(decode_json(answer) if answer.lstrip()[:1] in ("{", "[") else None)
+    starts = [begun.end() for begun in JSON_IN_LINE.finditer(answer)]
+    ends = (decode_json(answer[start:].rstrip()) for start in (*starts[:1], *starts[1:][-3:]))
+    return _is_envelope(answer) or any(map(_is_call, ends))
 
 
 def _is_call(document: Any) -> bool:
@@ -182,9 +190,15 @@ def _lacks_tools(trace: Trace, conversation: Conversation) -> bool:
     """Whether a tool ran that the conversation does not call; what ran inside a tool or a called agent is its own matter."""
     by_id = {span.id: span for span in trace.spans}
     called: dict[str, list[Any]] = {}
+    made: set[str] = set()
     for message in (*conversation.messages, *conversation.turn):
         for call in message.get("tool_calls", ()):
+            made.add(call["id"])
             called.setdefault(call["function"]["name"], []).append(decode_json(call["function"]["arguments"]))
+    # A result that names a call which nobody made: the export left the call out.
+    spoken = (*conversation.messages, *conversation.turn)
+    if any(one["role"] == "tool" and one.get("tool_call_id") not in made | {None, ""} for one in spoken):
+        return True
     outer = [span for span in trace.spans if span.kind == "tool" and not _is_inside_tool(span, by_id, called.keys())]
     ran: dict[str, list[Any]] = {}
     for run in tool_runs(outer):

@@ -157,6 +157,10 @@ def describe(documents: list[Any], signs: Mapping[str, tuple[str, ...]] = SIGNS)
         return text + ("; what was logged is traces: evergold ingest reads those" if keys & LOGS else "")
     if not CASES.isdisjoint(first) and LOGGED.isdisjoint(first):
         text += "; questions with their answers are cases: evergold import reads those"
+    elif keys.isdisjoint(signs[nearest]):
+        text += (
+            "; a log of chats needs messages with role and content, or rows with question, answer and a time or session"
+        )
     return text
 
 

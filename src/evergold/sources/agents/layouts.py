@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -52,8 +53,15 @@ MOMENTS = (
 )
 COSTS = ("agent_cost", "total_cost", "cost", "spend")
 # A row of a log that is one question with its answer; without a session, a user or a time it may be a case.
-ASKED = ("question", "query", "prompt", "user_message", "userMessage")
-REPLIED = ("answer", "response", "reply", "bot_response", "botResponse", "completion")
+ASKED = ("question", "query", "prompt", "user_message")
+REPLIED = ("answer", "response", "reply", "bot_response", "completion")
+# The same under other names, by the words of a name: who speaks, and what that is called ("User Message", `botMsg`).
+PERSONS = frozenset({"user", "human", "customer", "client", "student", "usuario", "cliente"})
+PROGRAMS = frozenset({"bot", "chatbot", "ai", "assistant", "model", "llm", "agent", "gpt", "asistente"})
+SPOKEN = frozenset({"message", "msg", "text", "mensaje"})
+QUESTIONS = SPOKEN | {"question", "query", "prompt", "input", "pregunta", "consulta"}
+ANSWERS = frozenset({"answer", "ans", "response", "reply", "completion", "respuesta"})
+FILLERS = frozenset({"of", "the", "de", "del", "la"})
 REPLIES = ("response", "completion", "choices", "reply", "final_response")
 CHATS = ("traj", "messages", "trajectory", *MESSAGE_LISTS[1:])
 SPEAKER_KEYS = ("role", "from", "speaker", "author", "sender", "direction")
@@ -65,6 +73,8 @@ OTHERS = frozenset(
 # Of these, what a native trace or an export of a tracer has, and where it holds a request rather than a run.
 NO_RUNS = OTHERS - {"reward", "info", "steps", "traj", "trajectory", "trajectory_format", "instance_id", "task_id"}
 REQUESTS = frozenset({"metadata", "request", "response", "body", "kwargs", "data", "outputs"})
+KNOWN_NAMES = frozenset({*SPEAKER_KEYS, *SESSIONS, *USERS, "content", "text"}) - {"user", "customer"}
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|\d+")
 _BEGINNING = re.compile(rf'\{{\s*"(?:{"|".join(MESSAGE_LISTS)})"'.encode())
 _SPEAKERS = tuple(f'"{key}"'.encode() for key in SPEAKER_KEYS)
 # In a cell of CSV quotes are doubled.
@@ -159,7 +169,7 @@ def runs_in(document: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, i
     beside = {key: len(value) for key, value in document.items() if isinstance(value, list | dict) and value}
     for key, value in document.items():
         held = objects_in(value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else [])
-        runs = [one for one in held if any(isinstance(one.get(name), list) for name in (*CHATS, "steps"))]
+        runs = [one for one in held if _is_run(one)]
         if runs:
             beside[key] = len(held) - len(runs)
             return runs, {name: size for name, size in beside.items() if size}
@@ -169,6 +179,11 @@ def runs_in(document: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, i
     ):
         return [{"task_id": name} | one for name, one in document.items()], {}
     return [], {}
+
+
+def _is_run(document: dict[str, Any]) -> bool:
+    lists = any(isinstance(document.get(name), list) for name in (*CHATS, "steps"))
+    return lists or (not any(map(document.get, NO_RUNS)) and bool(list_messages(unwrap(document))))
 
 
 def _holds_runs(document: dict[str, Any]) -> bool:
@@ -257,17 +272,16 @@ def as_chat(document: Any) -> Any:
         return {"messages": pairs}
     if not isinstance(document, dict):
         return document
+    document = _rename_known(document)
     texts = {key: value for key in AS_TEXT if isinstance(value := document.get(key), str) and value[:1] in ("[", "{")}
     document = document | {key: decode_json(value) for key, value in texts.items()} if texts else document
     if document.get("schemaType") == "ModelInvocationLog":
         return _logged_invocation(document)
     for key in MESSAGE_LISTS:
-        if pairs := _messages_of_pairs(document.get(key)):
+        if pairs := _messages_of_pairs(document.get(key)) or _messages_of_rows(document.get(key)):
             return document | {key: pairs}
-    if exchange := _exchange_in(document):
-        asked, replied = exchange
-        spoken = [{"role": "user", "content": document[asked]}, {"role": "assistant", "content": document[replied]}]
-        return {key: value for key, value in document.items() if key not in exchange} | {"messages": spoken}
+    if (exchange := _exchange_in(document)) and _as_messages(document):
+        return {k: value for k, value in document.items() if k not in exchange} | {"messages": _as_messages(document)}
     events = objects_in(document.get("events"))
     if {one.get("event") for one in events} & {"user", "bot"}:  # Rasa
         spoken = [one | {"role": one["event"], "time": one.get("timestamp")} for one in events if one.get("text")]
@@ -286,13 +300,49 @@ def as_chat(document: Any) -> Any:
     return document
 
 
-def _exchange_in(document: dict[str, Any]) -> tuple[str, str] | None:
-    """The keys of the question and the answer in a row of a log; None where it is none, or holds a conversation."""
-    asked = next((key for key in ASKED if isinstance(document.get(key), str)), None)
-    replied = next((key for key in REPLIED if isinstance(document.get(key), str)), None)
+def _exchange_in(document: dict[str, Any]) -> tuple[str, ...]:
+    """The keys of the question and the answer in a row of a log; none where it is no such row, or holds a conversation."""
     dated = stated_time(document, MOMENTS) is not None or any(document.get(key) for key in (*SESSIONS, *USERS))
     whole = not OTHERS.isdisjoint(document) or any(key in document for key in MESSAGE_LISTS)
-    return None if asked is None or replied is None or whole or not dated else (asked, replied)
+    return () if whole or not dated else _pair_in(document)
+
+
+def _pair_in(document: dict[str, Any]) -> tuple[str, ...]:
+    """The keys under which an object has a text of a person and a text of a program that answers it. One text is enough where
+    its name says whose it is: a greeting that nobody asked for."""
+    texts = [key for key, value in document.items() if isinstance(value, str)]
+    asked = [key for key in ASKED if key in texts] + [key for key in texts if _is_side(key, PERSONS, QUESTIONS)]
+    replied = [key for key in REPLIED if key in texts] + [key for key in texts if _is_side(key, PROGRAMS, ANSWERS)]
+    alone = [key for key in replied if not asked and not PROGRAMS.isdisjoint(plain_name(key).split("_"))]
+    return tuple(alone[:1]) if not (asked and replied) else (asked[0], replied[0])
+
+
+def _as_messages(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages of a question with its answer; a side that is empty said nothing."""
+    pair, time = _pair_in(row), stated_time(row, MOMENTS)
+    spoken = zip(("user", "assistant")[-len(pair) :], pair, strict=True) if pair else ()
+    return [{"role": role, "content": row[key], "time": time} for role, key in spoken if row[key].strip()]
+
+
+def _is_side(key: str, speakers: frozenset[str], spoken: frozenset[str]) -> bool:
+    """Whether a name says that its text is of one side: `user_msg` and `message` beside `botMsg` and `ai_response`."""
+    words = set(plain_name(key).split("_")) - FILLERS
+    if not words or not words <= speakers | spoken | SPOKEN:
+        return False
+    return not words.isdisjoint(spoken) or not (words.isdisjoint(speakers) or words.isdisjoint(SPOKEN))
+
+
+@cache
+def plain_name(name: str) -> str:
+    """A name as most logs write it: `session_id` for `sessionId` and "Session ID"."""
+    return "_".join(_WORD.findall(name)).lower()
+
+
+def _rename_known(document: dict[str, Any]) -> dict[str, Any]:
+    """An object in which what a message or a chat has stands under the usual names, however these were written."""
+    others = [key for key in document if key not in KNOWN_NAMES]
+    names = {key: name for key in others if (name := plain_name(key)) in KNOWN_NAMES and name not in document}
+    return {names.get(key, key): value for key, value in document.items()} if names else document
 
 
 def _messages_of_pairs(listed: Any) -> list[dict[str, Any]]:
@@ -308,6 +358,14 @@ def _messages_of_pairs(listed: Any) -> list[dict[str, Any]]:
         for role, text in zip(("user", "assistant"), one, strict=True)
         if text
     ]
+
+
+def _messages_of_rows(listed: Any) -> list[dict[str, Any]]:
+    """The messages of a chat whose turns are objects of a question with its answer."""
+    rows = listed if isinstance(listed, list) and all(isinstance(one, dict) for one in listed) else []
+    if any(not set(SPEAKER_KEYS).isdisjoint(row) or not _pair_in(row) for row in rows):
+        return []
+    return [message for row in rows for message in _as_messages(row)]
 
 
 def _spoken(item: dict[str, Any]) -> dict[str, Any]:
@@ -463,9 +521,9 @@ def _is_message(document: dict[str, Any]) -> bool:
 
 def begins_with_conversation(head: bytes) -> bool:
     """Whether the first object of a file is a conversation; of one longer than `head`, whether its first key says so."""
-    if columns := set(columns_of(head)):
+    if columns := set(_rename_known(dict.fromkeys(columns_of(head)))):
         speaks = not columns.isdisjoint(SPEAKER_KEYS) and not columns.isdisjoint(("content", "text"))
-        speaks = speaks or _exchange_in(dict[str, Any].fromkeys(columns, "-")) is not None
+        speaks = speaks or len(_exchange_in(dict[str, Any].fromkeys(columns, "-"))) > 1
         return speaks or (not columns.isdisjoint(MESSAGE_LISTS) and any(sign in head for sign in _CELL_SPEAKERS))
     text = head.strip().removeprefix(b"[").lstrip()
     try:

@@ -173,7 +173,7 @@ def _written_time(text: str) -> datetime:
 
 def stated_time(of: dict[str, Any], names: Iterable[str]) -> Any:
     """What an object states under the first of these names, however the name is written: `created_at` or `createdAt`."""
-    plain = {key.replace("_", "").lower(): value for key, value in of.items() if value not in (None, "")}
+    plain = {"".join(filter(str.isalnum, key)).lower(): value for key, value in of.items() if value not in (None, "")}
     return next((plain[name] for name in names if name in plain), None)
 
 

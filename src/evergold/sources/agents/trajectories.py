@@ -568,8 +568,8 @@ class AgentLogs:
         for number, run in enumerate(_runs(unpacked)):
             untimed += run.by_turn and not any(run.times)
             if not run.messages:
-                reason = f"no message is read: {describe([unpacked[min(number, len(unpacked) - 1)][1]])}"
-                yield Rejected(where=name, reason=reason)
+                reason = _say_what_lacks(unpacked[min(number, len(unpacked) - 1)][1])
+                yield Rejected(where=name, reason=f"no message is read: {reason}")
                 continue
             try:
                 yield from _traces(run, self.unit or ("turn" if run.by_turn else "task"), f"{name}:{number}")
@@ -578,6 +578,17 @@ class AgentLogs:
         if untimed:
             reason = f"{untimed} chats state no time: their traces have that of their arrival"
             yield Rejected(where=name, reason=reason, is_note=True)
+
+
+def _say_what_lacks(document: dict[str, Any]) -> str:
+    """Say why a document that looks like a run has no message."""
+    lists = {key: document[key] for key in (*CHATS, "steps", "events") if isinstance(document.get(key), list)}
+    if empty := [key for key, listed in lists.items() if not listed]:
+        return f"{', '.join(empty)} is empty"
+    for key, listed in lists.items():
+        keys = ", ".join(list(listed[0])[:8]) if isinstance(listed[0], dict) else type(listed[0]).__name__
+        return f"the items of {key} have {keys or 'nothing'}, where a role and a content are looked for"
+    return describe([document])
 
 
 def _runs(objects: list[tuple[str, dict[str, Any]]]) -> Iterator[AgentRun]:
