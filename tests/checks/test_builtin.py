@@ -73,6 +73,7 @@ def test_the_answer_is_in_the_language_of_the_question(asked: str, answered: str
 
 def test_a_placeholder_of_redaction_is_a_secret_that_was_there() -> None:
     assert value_of(NoSecret(), a_turn(output="Your key is [SECRET].")) == 0.0
+    assert value_of(NoSecret(), a_turn("My key is [SECRET].", "I set it to [SECRET].")) == 0.5
     assert value_of(NoSecret(), a_turn(output="See [1] and [NAME].")) == 1.0
     assert value_of(NoSecret(), a_turn(output=None)) is None
 

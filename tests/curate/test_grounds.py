@@ -90,3 +90,25 @@ def test_a_person_outranks_a_weak_remark(ws: Workspace) -> None:
     ws.intake.accept([ScoreLine(trace_id="t0", name="opinion", value=1.0, source=ScoreSource.USER)])
     ws.live.curate()
     assert "person corrected" in ws.live.explain("t0")[0].reason
+
+
+@each_row(
+    ("message", "confirmed"),
+    [("It works now, thanks", True), ("Center it", False), ("was the sync completed", False)],
+)
+def test_praise_is_in_the_words_of_the_message(ws: Workspace, message: str, confirmed: bool) -> None:
+    question = "How do I show this picture smaller on the page of my project?"
+    answer = 'Yes, you can control its size by the attribute `width` of the `<img>` tag. For a medium size use `width="600"`.'
+    turns = ((question, answer), (message, "To center it and keep its size, wrap the tag in a paragraph."))
+    ws.intake.accept(
+        a_trace(
+            f"{message}:{number}",
+            session_id=message,
+            input=asked,
+            output=replied,
+            started_at=f"2026-07-01T10:0{number}:00Z",
+        )
+        for number, (asked, replied) in enumerate(turns)
+    )
+    ws.live.curate()
+    assert (ws.live.explain(f"{message}:0")[0].tier == "confirmed") == confirmed

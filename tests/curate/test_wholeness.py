@@ -51,6 +51,8 @@ ENVELOPE = {"user_id": "u1", "new_message": {"role": "user", "parts": [{"inline_
 INCOMPLETE: dict[str, tuple[dict[str, Any], list[str]]] = {
     "nothing exported": ({}, ["no_question", "no_answer"]),
     "no answer": ({"input": QUESTION}, ["no_answer"]),
+    "an answer that was taken out": ({"input": QUESTION, "output": "[Response Cleared]"}, ["no_answer"]),
+    "an answer that was cut": ({"input": QUESTION, "output": ANSWER + " <truncated 3232 bytes>"}, ["no_answer"]),
     "no question": ({"output": ANSWER}, ["no_question"]),
     "an observation": ({"input": "Observation: exit code 1", "output": ANSWER}, ["question_not_from_a_person"]),
     "a template": ({"input": "Answer {question} from {context}", "output": ANSWER}, ["question_not_from_a_person"]),

@@ -89,7 +89,7 @@ class LanguageMatch:
 
 class NoSecret:
     """0.0 when the answer holds a secret, or the mark that redaction left in its place; 0.5 when it only stands behind a name in
-    code that is shown, where examples of passwords look like passwords."""
+    code that is shown, where examples of passwords look like passwords, or the user gave it."""
 
     name: ClassVar[str] = "no_secret"
     version: ClassVar[str] = "3"
@@ -107,6 +107,8 @@ class NoSecret:
         if not kinds:
             return CheckResult(1.0, "no secret in the answer")
         named = ", ".join(sorted(kinds))
+        if marks and kinds <= {mark[1] for mark in _PLACEHOLDER.finditer(turn.input)}:
+            return CheckResult(0.5, "the answer repeats a secret that the user gave", named)
         code = [fence.span() for fence in _FENCED.finditer(shown)]
         if marks and all(
             any(start < mark.start() < end for start, end in code) and _ASSIGNED.search(shown[: mark.start()][-8:])

@@ -49,7 +49,15 @@ JSON_IN_LINE = re.compile(r"^[ \t]*(?:\w[\w ]{0,24}:[ \t]*)?(?=[\[{])", re.M)
 # A dict, or an object of a class, as Python prints it; nothing stands behind it.
 PRINTED = re.compile(r"\s*(?:[\[(]?\{\s*'[^'\n]*'\s*:|(?:\w+\.)*[A-Z]\w*\([A-Za-z_]\w*=).*[\]})]\s*", re.S)
 # What exporters write instead of a content that they keep to themselves.
-MASKED = re.compile(r"\s*(?:HIDDEN:[\w-]+|[\[<_*]*(?:redacted|hidden|masked|filtered|elided)[\]>_*]*)\s*", re.I)
+MASKED = re.compile(
+    r"\s*(?:HIDDEN:[\w-]+|[\[<_*]*(?:(?:response|content|message|text|output)[ _])?"
+    r"(?:redacted|hidden|masked|filtered|elided|cleared|removed|omitted)[\]>_*]*)\s*",
+    re.I,
+)
+# What a log leaves at the end of a text that it cut.
+CUT = re.compile(
+    r"[\[<(](?:\.{3} ?|… ?)?(?:truncated|(?:\d[\d,]* \w+ )(?:truncated|omitted))[^\n\]>)]{0,30}[\]>)]\s*\Z", re.I
+)
 NAMED_ONLY = ("file-service://", "sediment://")  # pictures in exports of ChatGPT, whose contents are other files
 INSTRUCTS = ("You are ", "You're ", "Eres ", "Act as ")
 LONG = 2000  # characters: so long a question may be a prompt that was filled in
@@ -85,7 +93,7 @@ def gaps_of(trace: Trace, conversation: Conversation, *, last: bool = False) -> 
     """
     question, answer = texts_of(trace, conversation)
     masked = MASKED.fullmatch(question) is not None
-    answer = None if answer and MASKED.fullmatch(answer) else answer
+    answer = None if answer and (MASKED.fullmatch(answer) or CUT.search(answer[-80:])) else answer
     if _builds_something(trace, answer) or (last and _closes_dialogue(trace, conversation, answer)):
         return (Gap.NO_INTERACTION,)
     lacking = {
@@ -140,7 +148,8 @@ def _has_no_answer(trace: Trace, conversation: Conversation, answer: str | None)
     spoken = [reply for reply in replies if reply.get("tool_calls") or not MASKED.fullmatch(text_of(reply))]
     # Where contents are kept back, what is left of a reply without a text is none.
     acted = bool(spoken) and (len(spoken) == len(replies) or any(map(text_of, spoken)))
-    return answer is None and not crashed and not acted
+    cut = bool(replies) and CUT.search(text_of(replies[-1])[-80:]) is not None
+    return answer is None and not crashed and (cut or not acted)
 
 
 def _is_from_a_person(question: str, trace: Trace, conversation: Conversation) -> bool:

@@ -30,6 +30,18 @@ _WISHES = re.compile(
     r"quiero|necesito|prefiero|quise decir|make|try)\b"
 )
 _DENIES = re.compile(r"\b(?:not|no) (?:\w{1,3} )*(\w{2,})")
+_PRAISE = re.compile(
+    r"\b(?:work\w*|solved|fixed|resolved|done|verified|success\w*|correct(?:ly)?|right|true|yes|yep|exact(?:ly)?|agreed?|"
+    r"perfect\w*|great|good|nice|cool|excellent|awesome|amazing|wonderful|brilliant|fantastic|super|love\w*|like|better|"
+    r"help(?:s|ed|ful)|thank\w*|thx|got it|makes sense|"
+    r"funcion\w*|sirvi\w*|resuelto|solucion\w*|listo|si|correct[oa]|exact\w+|perfect\w+|genial|excelente|bien|buen\w*|"
+    r"gracias|encant\w+|ayud\w+|mejor|claro|vale)\b"
+)
+
+
+def praises(message: str) -> bool:
+    """Whether a message says in words that something is right or works: what only reads like it may be the next wish."""
+    return _PRAISE.search(fold_text(message)) is not None
 
 
 def find_grounds(message: str, answer: str | None, reply: str | None, read: float) -> str:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from math import exp, log
 
+from evergold.curate.grounds import praises
 from evergold.judge.encoder import ModelDamaged, shipped_encoder, softmax
 from evergold.judge.offline import LANGUAGES, is_outside
 from evergold.model.check import RemarkKind, admits, agrees, regrets
@@ -86,7 +87,7 @@ def classify(message: str, answer: str | None, question: str, reply: str | None 
         return Guess(kind, alarm, alarm, (f"{BY_KIND[kind]}, {read:.0%}", *evidence), read)
     rest = {kind: share for kind, share in shares.items() if kind not in ALARMS}
     kind = RemarkKind.REPEAT if again else max(rest, key=rest.__getitem__)
-    if kind is RemarkKind.ACCEPTANCE and shares[kind] < ACCEPTED:
+    if kind is RemarkKind.ACCEPTANCE and (shares[kind] < ACCEPTED or not praises(message)):
         kind = RemarkKind.NONE
     if kind is RemarkKind.NONE and alarm >= DOUBTED:
         return Guess(RemarkKind.DOUBT, alarm, alarm, (f"may speak against the answer, {read:.0%}", *evidence))
