@@ -568,7 +568,7 @@ class AgentLogs:
         for number, run in enumerate(_runs(unpacked)):
             untimed += run.by_turn and not any(run.times)
             if not run.messages:
-                reason = _say_what_lacks(unpacked[min(number, len(unpacked) - 1)][1])
+                reason = _describe_missing_messages(unpacked[min(number, len(unpacked) - 1)][1])
                 yield Rejected(where=name, reason=f"no message is read: {reason}")
                 continue
             try:
@@ -580,7 +580,7 @@ class AgentLogs:
             yield Rejected(where=name, reason=reason, is_note=True)
 
 
-def _say_what_lacks(document: dict[str, Any]) -> str:
+def _describe_missing_messages(document: dict[str, Any]) -> str:
     """Say why a document that looks like a run has no message."""
     lists = {key: document[key] for key in (*CHATS, "steps", "events") if isinstance(document.get(key), list)}
     if empty := [key for key, listed in lists.items() if not listed]:
