@@ -2,38 +2,35 @@
 
 import asyncio
 
-import pytest
-
 from evergold.generate.extractive import ExtractiveWriter
-from evergold.model.generation import Idea, Passage
+from evergold.generate.passages import passages
+from evergold.generate.spec import Chunks
+from evergold.model.generation import Document, Idea
 
 SPANISH = (
-    "La garantía es un compromiso del fabricante con el cliente. Los pedidos se envían desde el almacén de Arequipa en "
-    "menos de 3 días hábiles. La tienda de Lima abre los sábados hasta las 14 horas. La garantía dura 2 años. "
-    "El reembolso se paga siempre con "
-    "el mismo medio que el cliente usó para la compra."
+    "# Garantía\n\nLa garantía es un compromiso del fabricante con el cliente por dos años. Los pedidos se envían desde el "
+    "almacén de Arequipa.\n\n## Cuándo abre la tienda de Lima\n\nLa tienda de Lima abre los sábados hasta las 14:30 horas."
 )
+ENGLISH = "# Guarantee\n\nThe guarantee is a promise of the maker to the customer for two years. Orders are sent within 3 days."
 
 
-def ideas(kind: str, text: str, heading: str = "Envío de pedidos") -> list[Idea]:
-    passage = Passage(document="politica.md", index=0, start=0, end=len(text), text=text, heading=heading)
+def ideas(kind: str, text: str) -> list[Idea]:
+    [passage] = passages(Document(name="politica.md", text=text, kind="markdown"), Chunks())
     return list(asyncio.run(ExtractiveWriter().ideas(kind, passage, 9)))
 
 
-def test_a_spanish_document_is_asked_about_in_spanish() -> None:
+def test_a_document_is_asked_about_in_its_language() -> None:
     asked = [idea.instruction for idea in ideas("qa", SPANISH)]
-    assert "¿Qué es la garantía?" in asked
-    assert "¿Cuándo abre la tienda de Lima?" in asked
-    assert not any("What" in text for text in asked)
+    assert asked == ["¿Qué es la garantía?", "¿Cuándo abre la tienda de Lima?"]
+    assert [idea.instruction for idea in ideas("qa", ENGLISH)] == ["What is the guarantee?"]
 
 
 def test_topics_are_asked_about_in_the_language_of_the_passage() -> None:
     assert ideas("citations", SPANISH)[0].instruction.startswith("¿Qué dicen los documentos sobre")
 
 
-@pytest.mark.parametrize("heading", ["Shipping of orders", "Orders"])
-def test_english_and_unknown_texts_are_asked_about_in_english(heading: str) -> None:
-    text = "The guarantee is a promise of the maker to the customer. The guarantee ends in May. "
-    text += "Orders are sent from the store within 3 days."
-    asked = [idea.instruction for idea in ideas("qa", text, heading)]
-    assert "What is the guarantee?" in asked
+def test_a_document_in_a_language_without_templates_is_asked_about_in_english() -> None:
+    dutch = "# Garantie\n\nDe garantie is een belofte van de maker aan de klant en het is voor de tent en de schoenen."
+    assert ideas("qa", dutch) == []
+    [topic] = ideas("citations", dutch)
+    assert topic.instruction.startswith("What do the documents say about")

@@ -292,6 +292,9 @@ def test_vectors_that_do_not_fit_are_an_error(start: Start) -> None:
 
 def test_static_vectors_need_no_server(start: Start) -> None:
     project = start(retrieval={"method": "embeddings", "model": "static", "contexts": 1})
+    (project.root / "docs" / "steps.md").write_text(
+        "# Return a parcel\n\n1. Open the page of orders.\n2. Click Return.\n"
+    )
     report = project.generate(model=None)
     assert (report.calls, report.retrieval) == (0, "embeddings of static")
     assert not (project.root / "out.calls.jsonl").exists()

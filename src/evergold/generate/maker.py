@@ -156,7 +156,7 @@ async def find_unsupported(text: str, passages: Sequence[Passage], supports: Sup
 
 
 # Characters; a shorter passage is a heading or a stray line and gives questions that nobody asks.
-_SHORTEST_ANCHOR = 200
+_SHORTEST_ANCHOR = 100
 BADLY_CITED, UNSUPPORTED = "citations", "unsupported"
 
 

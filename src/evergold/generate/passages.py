@@ -2,8 +2,9 @@
 
 The text is first cut into pieces that touch each other and leave nothing out: a heading, a paragraph, and where a paragraph is
 too long, sentences, or at last words. Pieces are packed until a passage is full or a new section begins. So the passages
-cover everything but white space, and each is the document's own text between two places. `clear_sentences` are those one
-can quote: whole, of a fair length, and clear without the one before them.
+cover everything but white space, and each is the document's own text between two places. A passage knows its sections: what
+stands under each heading that it holds, and whether that is all of it. `clear_sentences` are those one can quote: whole, of a
+fair length, and clear without the one before them.
 
 `Library` retrieves the passages a question is answered from, by words or by vectors, as a retrieval system would. The passage
 that a question was made from is always among them, or the reference answer would rest on something that the answering model
@@ -21,18 +22,25 @@ from random import Random
 from typing import Any, Protocol
 
 from evergold.generate.spec import Chunks
-from evergold.model.generation import Document, Passage, RetrievedPassage
+from evergold.model.generation import Document, Passage, RetrievedPassage, Section
 from evergold.text.likeness import Index
 from evergold.text.markers import markers
 from evergold.text.words import SENTENCE_END, WORD, Text, sentences
 
 _BLANK_LINES = re.compile(r"\n[ \t\f]*\n\s*")
 _FENCE = re.compile(r"^[ \t]*(```|~~~)", re.MULTILINE)
-_ATX = re.compile(r"[ ]{0,3}#{1,6}[ \t]+(?P<title>[^\n]*?)[ \t#]*(?:\n|\Z)")
+_ATX = re.compile(r"[ ]{0,3}(?P<level>#{1,6})[ \t]+(?P<title>[^\n]*?)[ \t#]*(?:\n|\Z)")
 # A line of three dashes under text is a heading; alone it is a rule, which needs no title here.
-_SETEXT = re.compile(r"[ ]{0,3}(?P<title>[^\n]{1,120})\n[ ]{0,3}(?:=+|-{3,})[ \t]*(?:\n|\Z)")
-_NUMBERED = re.compile(r"(?P<title>\d{1,2}(?:\.\d{1,2}){0,3}\.?[ \t]+[A-ZÀ-Þ][^\n.!?]{1,80})(?:\n|\Z)")
+_SETEXT = re.compile(
+    r"(?:([=\-~^*\"#])\1{2,}\n)?[ ]{0,3}(?P<title>[^\n]{1,120})\n[ ]{0,3}(?P<level>=+|-{3,}|[~^\"]{4,})[ \t]*(?:\n|\Z)"
+)
+_NUMBERED = re.compile(r"(?P<title>(?P<level>\d{1,2}(?:\.\d{1,2}){0,3})\.?[ \t]+[A-ZÀ-Þ][^\n.!?]{1,80})(?:\n|\Z)")
 _CAPITALS = re.compile(r"(?P<title>[A-ZÀ-Þ][A-ZÀ-Þ0-9 ,:&/-]{3,80})(?:\n|\Z)")
+# A question on a line of its own, in bold or in a PDF.
+_QUESTION = re.compile(r"(?P<title>(?:\*\*|__)?(?:\d{1,2}[.)] )?[¿A-Z][^\n.!?:]{8,120}\?(?:\*\*|__)?)[ \t]*(?:\n|\Z)")
+_FRONT = re.compile(r"---[ \t]*\n(?:.*\n){0,60}?title:[ \t]*(?P<title>[^\n]*)\n(?:.*\n){0,60}?---[ \t]*(?:\n\s*|\Z)")
+_SIGNS = '=-~^"'  # of underlined headings, the highest first
+_LOWEST = 9
 _WORD_END = re.compile(r"\s+")
 _SMALLEST_SECTION = 4
 """A section ends a passage that is a quarter full; shorter ones stay together."""
@@ -43,6 +51,7 @@ class _Piece:
     start: int
     end: int
     heading: str = ""
+    level: int = 0
 
 
 def passages(document: Document, sizes: Chunks) -> list[Passage]:
@@ -50,6 +59,8 @@ def passages(document: Document, sizes: Chunks) -> list[Passage]:
     # The overlap is taken from the size, so that a passage with its overlap is never longer than `size`.
     room = sizes.size - sizes.overlap
     pieces = list(_pieces(document, room))
+    sections = _sections(pieces)
+    title = next((heading for _, _, heading, _ in sections), "")
     made: list[Passage] = []
     heading = ""
     for group in _pack(pieces, room):
@@ -69,20 +80,36 @@ def passages(document: Document, sizes: Chunks) -> list[Passage]:
                     text=document.text[start:end],
                     heading=heading,
                     page=page,
+                    title=title,
+                    sections=tuple(
+                        Section(heading=name, text=document.text[one:other].strip(), whole=whole)
+                        for one, other, name, whole in sections
+                        if start <= one < end
+                    ),
                 )
             )
         heading = next((piece.heading for piece in reversed(group) if piece.heading), heading)
     return made
 
 
+def _sections(pieces: Sequence[_Piece]) -> list[tuple[int, int, str, bool]]:
+    """Where the text under each heading begins and ends, the heading, and whether no further heading goes on with it."""
+    headed = [piece for piece in pieces if piece.heading]
+    last = pieces[-1].end if pieces else 0
+    return [
+        (one.end, after.start if after else last, one.heading, after is None or after.level <= one.level)
+        for one, after in zip(headed, [*headed[1:], None], strict=False)
+    ]
+
+
 def _pieces(document: Document, room: int) -> Iterator[_Piece]:
     for start, end in _blocks(document.text):
-        title, body = _read_heading(document, start, end)
+        title, body, level = _read_heading(document, start, end)
         # A heading longer than a passage is no heading but a paragraph that looks like one.
         if body - start > room:
             title, body = "", start
         if title:
-            yield _Piece(start, body, title)
+            yield _Piece(start, body, title, level)
         if body < end:
             yield from (_Piece(*span) for span in _cut_small(document.text, body, end, room))
 
@@ -90,8 +117,11 @@ def _pieces(document: Document, room: int) -> Iterator[_Piece]:
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Paragraphs with the blank lines after them; a fenced block stays whole, blank lines and all."""
     fences = [match.start() for match in _FENCE.finditer(text)]
-    start = 0
-    for match in _BLANK_LINES.finditer(text):
+    front = _FRONT.match(text)
+    start = front.end() if front else 0
+    if front:
+        yield 0, start
+    for match in _BLANK_LINES.finditer(text, start):
         # An odd number of fences before this point means that it is inside one. An
         # unclosed fence would swallow the rest of the document, so then no fence counts.
         if bisect_right(fences, match.start()) % 2 and len(fences) % 2 == 0:
@@ -102,14 +132,23 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-def _read_heading(document: Document, start: int, end: int) -> tuple[str, int]:
-    """The title a block begins with and where the block's own text begins; no title: ("", start)."""
-    patterns = (_ATX, _SETEXT) if document.kind == "markdown" else (_NUMBERED, _CAPITALS, _SETEXT)
-    for pattern in patterns:
+def _read_heading(document: Document, start: int, end: int) -> tuple[str, int, int]:
+    """The title a block begins with, where the block's own text begins, and its level; no title: ("", start, 0)."""
+    markdown = document.kind == "markdown"
+    if not start and (front := _FRONT.match(document.text)):
+        return front["title"].strip("\"' "), front.end(), 0
+    for pattern in (_ATX, _SETEXT, _QUESTION) if markdown else (_NUMBERED, _CAPITALS, _SETEXT, _QUESTION):
         match = pattern.match(document.text, start, end)
         if match and match["title"].strip():
-            return match["title"].strip(), match.end()
-    return "", start
+            return match["title"].strip(), match.end(), _level(match.groupdict().get("level") or "")
+    return "", start, 0
+
+
+def _level(sign: str) -> int:
+    """How deep a heading is: by its number of `#`, the sign it is underlined with, or the dots of its number."""
+    if sign[:1] == "#" or not sign:
+        return len(sign) or _LOWEST
+    return 1 + (_SIGNS.index(sign[0]) if sign[0] in _SIGNS else sign.count("."))
 
 
 def _cut_small(text: str, start: int, end: int, room: int) -> Iterator[tuple[int, int]]:
@@ -167,6 +206,8 @@ _HYPHEN = re.compile(r"(?<=[a-zà-ÿ])-\s*\n\s*(?=[a-zà-ÿ])")
 _MARKS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
 _LINK = re.compile(r"!?\[([^\]]{0,1000})\](?:\([^)\s]{0,2000}(?: ['\"][^\"\n]{0,200}['\"])?\)|\[[^\]]{0,200}\])")
 _ROLE = re.compile(r":[a-z]{2,20}(?::[a-z]{2,20})?:`([^`<]{1,200}?)(?:\s*<[^>`]{0,200}>)?`")  # of reStructuredText
+_GLUED = re.compile(r"\*\*([^*\n]{1,200})\*\*(?=\w)")
+_LABEL = re.compile(r"\[!(?:[A-Z]+ )?([^\]\n]{0,200})\]")  # "[!UICONTROL Save]"
 # A sentence that begins with one of these depends on the one before it.
 _UNCLEAR = re.compile(
     r"(?:it|this|that|these|those|they|he|she|we|i|its|their|his|her|but|however|so|then|thus|also|such|here|therefore|"
@@ -183,7 +224,8 @@ _NOT_PROSE = re.compile(r"[|{}<>\\=]|https?://|\.{4,}|^\s*\$|_{2,}|[.!?] `|\s-\s
 
 def flatten(text: str) -> str:
     """The text on one line, without the marks of emphasis and links: how it reads, not how it is set."""
-    return " ".join(unescape(_MARKS.sub("", _ROLE.sub(r"\1", _LINK.sub(r"\1", _HYPHEN.sub("", text))))).split())
+    bare = _LABEL.sub(r"\1", _ROLE.sub(r"\1", _LINK.sub(r"\1", _HYPHEN.sub("", text))))
+    return " ".join(unescape(_MARKS.sub("", _GLUED.sub(r"\1 ", bare.replace("\u200b", " ")))).split())
 
 
 def clear_sentences(text: str) -> list[str]:

@@ -28,6 +28,14 @@ class Skipped(BaseModel, frozen=True, extra="forbid"):
     detail: str = ""
 
 
+class Section(BaseModel, frozen=True, extra="forbid"):
+    """A heading and the text under it, up to the next one. `whole`: no deeper heading goes on with it."""
+
+    heading: str
+    text: str
+    whole: bool = True
+
+
 class Passage(BaseModel, frozen=True, extra="forbid"):
     """A stretch of a document, small enough to be retrieved and shown."""
 
@@ -38,6 +46,9 @@ class Passage(BaseModel, frozen=True, extra="forbid"):
     text: str
     heading: str = ""
     page: int | None = None
+    title: str = ""
+    sections: tuple[Section, ...] = ()
+    """What stands under the headings that the passage holds."""
 
     @property
     def source(self) -> str:
