@@ -340,6 +340,6 @@ def test_a_rehearsal_tells_and_leaves_nothing(store: Store) -> None:
         put_traces(connection, [a_trace("t1", scores=(a_score(),))])
         return take_queued(connection)
 
-    assert store.db.rehearse(work) == ["t1"]
+    assert store.db.dry_run(work) == ["t1"]
     with store.db.read() as connection:
         assert connection.execute(text("SELECT count(*) FROM traces")).scalar_one() == 0

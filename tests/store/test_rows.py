@@ -28,7 +28,7 @@ def test_missing_values_are_null(store: Store) -> None:
         insert_rows(connection, "notes", ("name", "note"), rows)
         return list(connection.execute(text("SELECT note FROM notes ORDER BY name")).scalars())
 
-    assert store.db.rehearse(put) == ["kept", None] * 3
+    assert store.db.dry_run(put) == ["kept", None] * 3
 
 
 def test_a_row_that_is_there_fails_as_any_statement_and_new_only_leaves_it(store: Store) -> None:
@@ -42,7 +42,7 @@ def test_a_row_that_is_there_fails_as_any_statement_and_new_only_leaves_it(store
         insert_rows(connection, counters, ("name", "value"), [*rows, ("new", 9)], new_only=True)
         return int(connection.execute(text("SELECT count(*) FROM counters")).scalar_one())
 
-    assert store.db.rehearse(put) == 9
+    assert store.db.dry_run(put) == 9
 
 
 def test_numbers_of_every_size_come_back_as_they_were(store: Store) -> None:
@@ -55,7 +55,7 @@ def test_numbers_of_every_size_come_back_as_they_were(store: Store) -> None:
         query = f"SELECT {', '.join(columns)} FROM traces WHERE seq"
         return sorted(tuple(row) for row in rows_among(connection, query, range(10)))
 
-    assert store.db.rehearse(put) == rows
+    assert store.db.dry_run(put) == rows
 
 
 def test_a_nul_among_the_values_looked_for_finds_nothing(store: Store) -> None:

@@ -90,7 +90,7 @@ class Checks:
             if time.monotonic() > until:
                 return
             work = partial(enqueue_unchecked, suite=suite.identity, after=after, upto=upto)
-            self._store.db.write_again(work)
+            self._store.db.write_with_retry(work)
 
     def backfill(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
         """Check all of history again; scores of checks that changed or were turned off are replaced."""

@@ -189,7 +189,7 @@ class CheckStage:
                 # In short transactions.
                 for some in portion.of(ids[:reached]):
                     work = portion.time_work(partial(self._run_suite, ids=some, everything=everything))
-                    outcomes, changed = self._store.db.write_again(work)
+                    outcomes, changed = self._store.db.write_with_retry(work)
                     report.add(outcomes)
                     report.traces += len(some)
                     report.changed += changed

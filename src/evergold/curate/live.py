@@ -95,13 +95,13 @@ class Curation(QueuedCuration):
 
     def _next_part(self, portions: Sequence[Portion]) -> Changes | None:
         """Do some of the next part, or wait while others have in hand what comes before it; None when all is done."""
-        done = self._store.db.write_again(partial(self._part, portions=portions))
+        done = self._store.db.write_with_retry(partial(self._part, portions=portions))
         while done is None:
             with self._store.db.read() as connection:
                 if not has_parts(connection, BACKFILL):
                     return None
             time.sleep(SHARED_SECONDS)
-            done = self._store.db.write_again(partial(self._part, portions=portions))
+            done = self._store.db.write_with_retry(partial(self._part, portions=portions))
         return done
 
     def _part(self, connection: Connection, portions: Sequence[Portion]) -> Changes | None:
@@ -148,7 +148,7 @@ class Curation(QueuedCuration):
         """
         detected, decided = self._would_detect(), {policy.label: Changes() for policy in self.policies}
         for batch in batches(detected, BATCH):
-            for label, changes in self._store.db.rehearse(partial(self._suppose, findings=batch)).items():
+            for label, changes in self._store.db.dry_run(partial(self._suppose, findings=batch)).items():
                 decided[label].add(changes)
         with self._store.db.read() as connection:
             if unpaired := count_unpaired(connection):
@@ -201,7 +201,7 @@ class Curation(QueuedCuration):
         after: int | None = 0
         while after is not None:
             work = partial(undo_batch, label=whole, after=after, size=portion.size)
-            part, after = self._store.db.write_again(portion.time_work(work))
+            part, after = self._store.db.write_with_retry(portion.time_work(work))
             total.undone += part.undone
             total.left += part.left
         return total

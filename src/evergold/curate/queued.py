@@ -211,7 +211,7 @@ class QueuedCuration:
             self._store.db.write(free_lent)
             self._freed = True
         # Lent first: of two processes only one asks a judge about a trace, and only one has a session in hand.
-        waiting = self._at_hand = self._store.db.write_again(partial(lend_queued, limit=limit, owner=owner))
+        waiting = self._at_hand = self._store.db.write_with_retry(partial(lend_queued, limit=limit, owner=owner))
         if slow is not None:
             waiting = waiting[: slow.run_ahead(waiting)]
         if reader is not None:
@@ -240,7 +240,7 @@ class QueuedCuration:
                 else partial(list_queue, after=after, size=size)
             )
             work = partial(self._curate_next, take=take, choose=False)
-            batch, changes = self._store.db.write_again(portion.time_work(work))
+            batch, changes = self._store.db.write_with_retry(portion.time_work(work))
             if not batch and not self._is_shared(began):
                 break
             changes.traces = self._first_visits(batch)
@@ -276,7 +276,7 @@ class QueuedCuration:
 
         if self._checks is not None:
             self._checks.run_ahead([trace_id])
-        changes = self._store.db.write_again(work)
+        changes = self._store.db.write_with_retry(work)
         changes.add(self._choose_put_off())
         return changes
 

@@ -148,7 +148,7 @@ class RuleChanges:
         proposed = self._propose(rules)
         current = self.in_force
         now = self._store.read(self._kept_out, current)
-        then = self._store.db.rehearse(partial(self._suppose, current=current, proposed=proposed))
+        then = self._store.db.dry_run(partial(self._suppose, current=current, proposed=proposed))
         return RulesPreview(
             traces=now.traces,
             golden_now=now.golden,

@@ -184,7 +184,7 @@ class Ingest:
             write_records(connection, batch.records, attempt, self._cleaner(batch))
             return attempt
 
-        return self._store.db.write_again(portion.time_work(work))
+        return self._store.db.write_with_retry(portion.time_work(work))
 
     def _store_all(self, parts: Iterator[_Batch], report: IngestReport) -> IngestReport:
         def work(connection: Connection) -> None:

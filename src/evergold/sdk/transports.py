@@ -164,7 +164,7 @@ class EmbeddedTransport:
 
             self._workspace = Workspace.open(self._settings)
             # What cannot be written soon goes to the spool: an app does not wait for the database.
-            self._workspace.store.db.answer_soon()
+            self._workspace.store.db.wait_briefly_for_locks()
         return self._workspace
 
     def close(self) -> None:

@@ -110,7 +110,7 @@ class Archives:
                 done.bytes += part.bytes
             for some in portion.of(records):
                 work = partial(delete_archived, written={record["id"]: record for record in some})
-                moved += self._store.db.write_again(portion.time_work(work))
+                moved += self._store.db.write_with_retry(portion.time_work(work))
                 progress(len(some))
         done.traces += moved
         # A trace that was deleted meanwhile, by somebody else, counts as kept.
@@ -129,7 +129,7 @@ class Archives:
         count = 0
         for part in parts:  # the newest first: what it brings, an older one leaves alone
             for records in _read_part(folder, part):
-                count += self._store.db.write_again(partial(put_records, records=records))
+                count += self._store.db.write_with_retry(partial(put_records, records=records))
         self.remember(location(source))
         return count
 

@@ -41,11 +41,11 @@ class Retention:
         last: PruneKey | None = ("", 0)
         while last is not None:
             batch = partial(prune_batch, before=before, size=portion.size, after=last)
-            deleted, last = self._store.db.write_again(portion.time_work(batch))
+            deleted, last = self._store.db.write_with_retry(portion.time_work(batch))
             pruned.deleted += deleted
-        pruned.waiting = self._store.db.write_again(partial(prune_waiting, before=before))
+        pruned.waiting = self._store.db.write_with_retry(partial(prune_waiting, before=before))
         if self._store.read(has_uncited):
-            self._store.db.write_again(drop_uncited)
+            self._store.db.write_with_retry(drop_uncited)
         return pruned
 
     def erase(self, user: str, *, who: str = "system", why: str = "") -> Erased:
@@ -57,7 +57,7 @@ class Retention:
         begun.build_files = _erase_copies(begun)
         begun.spooled = erase_spooled(self._settings.home / "spool", user)
         begun.archived = Archives(self._store).erase(user)
-        erased = self._store.db.write_again(lambda connection: erase_user(connection, user, who, why, begun))
+        erased = self._store.db.write_with_retry(lambda connection: erase_user(connection, user, who, why, begun))
         # Copies made while the tables were being emptied are named by the second list.
         erased.build_files += _erase_copies(erased)
         if erased.traces:

@@ -190,7 +190,7 @@ class Workspace:
 
         When it ends, what still waits for the database gets a few seconds; the queues of both are tables and stay.
         """
-        self.store.db.answer_soon()
+        self.store.db.wait_briefly_for_locks()
         with self.bench.serve():
             self.alerts.start()
             self.curate_in_background()

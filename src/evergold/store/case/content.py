@@ -398,7 +398,7 @@ def fill_contents(
         with db.read() as connection:
             rows = connection.execute(text(query)).mappings().all()
             written = _assemble(connection, rows, [case_of(row, ()) for row in rows]) if rows else []
-        done = db.write_again(partial(write_contents, written=written)) if written else 0
+        done = db.write_with_retry(partial(write_contents, written=written)) if written else 0
         entries = [one.entry for one in written]
         # The same entries twice, none of them written: they grow faster than they are read.
         if not entries or (not done and entries == before):

@@ -334,7 +334,7 @@ class Database:
         with explain_errors(self.url):
             return self.submit(work).result()
 
-    def write_again(self, work: Work[T]) -> T:
+    def write_with_retry(self, work: Work[T]) -> T:
         """Like `write`, and again where it met another server, three times at most; `work` must leave nothing behind but rows."""
         for _ in range(CONTENDED_TRIES - 1):
             try:
@@ -359,7 +359,7 @@ class Database:
                 self._writer.put(job)
                 job.done.result()
 
-    def rehearse(self, work: Work[T]) -> T:
+    def dry_run(self, work: Work[T]) -> T:
         """What `work` returns, with everything it wrote taken back."""
         results: list[T] = []
 
@@ -371,7 +371,7 @@ class Database:
             self.write(undone)
         return results[0]
 
-    def answer_soon(self) -> None:
+    def wait_briefly_for_locks(self) -> None:
         """From now on wait for the lock of SQLite no longer than somebody who sent a request does."""
         self._lock.seconds = WRITE_LOCK_SECONDS
 
