@@ -1,5 +1,6 @@
 """Runs of agents and chains as they are traced: states, wrappers around a call, failed calls, tools at work."""
 
+import json
 from typing import Any
 
 import pytest
@@ -150,3 +151,67 @@ def test_the_word_before_a_question_is_not_the_persons(word: str) -> None:
     assert conversation_of(a_run(a_root(), a_model_call("m", [asked], [ANSWER]))).messages == (ASKED,)
     own = a_run(a_root(), a_model_call("m", [asked], [ANSWER]), input=asked["content"])
     assert text_of(conversation_of(own).messages[0]).startswith(word.split(":")[0]) or word.startswith("New")
+
+
+def test_what_a_framework_tells_the_next_agent_is_not_said_by_a_person() -> None:
+    hand = CALL | {"content": None}
+    told = [{"role": "user", "content": f"For context: {text}"} for text in ("due was called", "unknown book")]
+    first = a_model_call("first", [SYSTEM, ASKED], [hand], at=1)
+    second = a_model_call("second", [SYSTEM, ASKED, *told], [ANSWER], at=3)
+    tool = {"id": "t", "parent_id": "root", "name": "due", "kind": "tool", "input": '{"book":"Faust"}'}
+    spans = (a_root(), first, tool | {"output": RESULT["content"], "metadata": {"tool_call_id": "c"}}, second)
+    trace = a_run(*spans)
+    conversation = conversation_of(trace)
+    assert conversation.messages == (SYSTEM, ASKED)
+    assert conversation.turn == (hand, RESULT | {"name": "due"}, ANSWER)
+    assert gaps_of(trace, conversation) == ()
+    # Without calls before it a second message of the user is the person's.
+    again = conversation_of(a_run(a_root(), a_model_call("only", [ASKED, ASKED | {"content": "Sofort?"}], [ANSWER])))
+    assert [message["content"] for message in again.messages] == [ASKED["content"], "Sofort?"]
+
+
+def test_the_request_that_another_convention_holds_whole_is_taken() -> None:
+    bare = [{"role": "assistant", "parts": []}, {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c"}]}]
+    entity = {"traceloop.entity.input": {"messages": [SYSTEM, ASKED, CALL, RESULT]}}
+    call = a_model_call("m", [SYSTEM, ASKED, *bare], [ANSWER], attributes=entity)
+    assert conversation_of(a_run(a_root(), call)).turn == (CALL, RESULT, ANSWER)
+    dropped = a_model_call("m", [SYSTEM, ASKED], [ANSWER], attributes=entity)
+    assert conversation_of(a_run(a_root(), dropped)).turn == (CALL, RESULT, ANSWER)
+    other = {"traceloop.entity.input": {"messages": [SYSTEM, BEFORE[0], CALL, RESULT]}}
+    stays = a_model_call("m", [SYSTEM, ASKED], [ANSWER], attributes=other)
+    assert conversation_of(a_run(a_root(), stays)).turn == (ANSWER,)
+
+
+def test_an_answer_that_repeats_calls_without_ids_makes_none() -> None:
+    calls = [{"function": {"name": "due", "arguments": '{"book":"Faust"}'}}]
+    asked = [ASKED, {"role": "assistant", "tool_calls": calls}, {"role": "tool", "name": "due", "content": "14 May"}]
+    call = a_model_call("m", asked, [ANSWER | {"tool_calls": calls}])
+    turn = conversation_of(a_run(a_root(), call)).turn
+    assert [(message["role"], "tool_calls" in message) for message in turn] == [
+        ("assistant", True),
+        ("tool", False),
+        ("assistant", False),
+    ]
+
+
+def test_a_reply_without_a_known_role_is_the_assistants() -> None:
+    call = a_model_call("m", [ASKED], [{"role": "unknown", "parts": [{"type": "text", "content": ANSWER["content"]}]}])
+    assert conversation_of(a_run(a_root(), call)).turn == (ANSWER,)
+
+
+@each_row(
+    ("output", "texts"),
+    [
+        (['{"node": {"text": "Four days.", "id_": "n1"}, "score": 0.8}'], ["Four days."]),
+        (['{"text": "Four days.", "id_": "n1"}'], []),
+        ([{"role": "user", "content": "Four days."}], []),
+    ],
+)
+def test_passages_with_scores_are_contexts_whatever_the_step_is_called(output: list[Any], texts: list[str]) -> None:
+    step = {"id": "r", "parent_id": "root", "name": "Retriever.task", "kind": "chain", "output": json.dumps(output)}
+    assert [one.text for one in contexts_of([Span(**step)], {})] == texts
+
+
+def test_an_empty_list_of_documents_is_no_passage() -> None:
+    step = {"id": "r", "parent_id": "root", "name": "find", "kind": "retriever", "output": '{"documents": []}'}
+    assert contexts_of([Span(**step)], {}) == []

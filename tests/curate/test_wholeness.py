@@ -104,6 +104,23 @@ INCOMPLETE: dict[str, tuple[dict[str, Any], list[str]]] = {
         },
         ["tools_missing"],
     ),
+    "a step of loading": (
+        {
+            "name": "Splitter.workflow",
+            "input": json.dumps({"nodes": ['{"text": "Films are lent for four days."}']}),
+            "output": json.dumps({"text": "Films are lent for four days.", "embedding": None}),
+            "spans": [{"id": "s", "name": "Splitter.workflow", "kind": "chain"}],
+        },
+        ["no_interaction"],
+    ),
+    "a step of transport": (
+        {"spans": [{"id": "s", "name": "send", "metadata": {"attributes": {"messaging.operation": "publish"}}}]},
+        ["no_interaction"],
+    ),
+    "an object that holds a stream": (
+        {"input": QUESTION, "output": json.dumps({"response": "", "queue": "<queue.Queue object at 0x7f02>"})},
+        ["envelope"],
+    ),
     "construction": ({"name": "create_agent Shop", "input": "You are a shop assistant."}, ["no_interaction"]),
 }
 
@@ -128,6 +145,11 @@ WHOLE: dict[str, dict[str, Any]] = {
     "a dialogue that ends with thanks": {
         "input": "Thanks, bye",
         "messages": [*CALLING, {"role": "user", "content": "Thanks, bye"}],
+    },
+    "a hand-over, a step of the framework": {
+        "input": QUESTION,
+        "output": ANSWER,
+        "spans": [{**a_tool_span("hand over to billing"), "input": "desk", "output": "billing"}],
     },
     "a list that the app gives": {"name": "list_orders", "input": QUESTION, "output": ANSWER},
 }

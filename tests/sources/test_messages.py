@@ -56,6 +56,13 @@ def test_one_odd_value_in_a_message_never_breaks_the_reading() -> None:
         ({"inputs": {"query": "Hi"}, "tags": ["x"]}, "Hi", None),
         ({"raw": "Hello", "tasks": [1], "usage": {}}, '{"raw":"Hello","tasks":[1],"usage":{}}', "Hello"),
         ({"raw": "Hello", "title": "T"}, '{"raw":"Hello","title":"T"}', '{"raw":"Hello","title":"T"}'),
+        ({"message": "Hi"}, "Hi", None),
+        ({"query_or_bundle": {"query_str": "Hi", "vectors": None}}, "Hi", None),
+        ({"data": {"find": {"query": "Hi", "top_k": 3}, "ask": {"query": "Hi"}}}, "Hi", None),
+        ({"find": {"query": "Hi"}, "ask": {"query": "Ho"}}, '{"find":{"query":"Hi"},"ask":{"query":"Ho"}}', None),
+        ({"request_id": "r1"}, '{"request_id":"r1"}', None),
+        ({"inputs": {"input": ""}, "tags": [], "kwargs": {"name": "chain"}}, None, None),
+        ({"response": "Hello", "sources": [1]}, '{"response":"Hello","sources":[1]}', "Hello"),
         ([{"role": "user", "content": ""}], None, None),
     ],
 )

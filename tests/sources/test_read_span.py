@@ -441,3 +441,22 @@ def test_a_run_that_failed_has_not_the_answer_of_an_earlier_turn(key: str) -> No
         span = WireSpan("t", "s", None, "run", 0, 1, attributes=attributes, failed=failed)
         parsed = read_span(span)
         assert (parsed.input, parsed.output) == (QUESTION, answer)
+
+
+@each_row(
+    ("output", "answer"),
+    [
+        ("RateLimit(lib.errors): no seats left\nContext: {}", None),
+        ("no seats left", None),
+        ({"error_message": "429 no seats left", "actions": {}}, None),
+        ("There were no seats, so I", "There were no seats, so I"),
+        ({"error": "no seats left", "content": "Row 4"}, '{"error": "no seats left", "content": "Row 4"}'),
+    ],
+)
+def test_the_error_of_a_failed_span_is_no_answer(output: Any, answer: str | None) -> None:
+    value = output if isinstance(output, str) else json.dumps(output)
+    attributes = {"openinference.span.kind": "AGENT", "output.value": value, "output.mime_type": "application/json"}
+    span = WireSpan("t", "s", None, "agent", 0, 1, True, "RateLimit: no seats left", attributes)
+    assert read_span(span).output == answer
+    span.failed = False
+    assert read_span(span).output

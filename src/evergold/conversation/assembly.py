@@ -17,7 +17,6 @@ from evergold.conversation.message import (
     Message,
     as_json,
     decode_json,
-    decode_object,
     prints,
     text_of,
     unflatten,
@@ -321,7 +320,7 @@ def _documents_of(span: Span) -> list[Any]:
     for value in (*(attributes.get(key) for key in outputs), span.output):
         if documents := documents_in(value):
             return documents
-    return [span.output] if span.output and not PRINTED.match(span.output) else []
+    return [span.output] if span.output and not is_raw(span.output) and not PRINTED.match(span.output) else []
 
 
 def documents_in(value: Any, depth: int = 0) -> list[Any]:
@@ -347,9 +346,12 @@ def documents_in(value: Any, depth: int = 0) -> list[Any]:
 
 
 def _listed_passages(output: str | None) -> list[Any]:
-    """The passages that a step lists in its output by a name that means documents, such as `vector_db_retrieve` does."""
-    document = decode_object(output) if output and output.lstrip()[:1] == "{" else {}
-    for key in NAMED_LISTS:
+    """The passages that a step lists in its output: by a name that means documents, or each with its score."""
+    document: Any = decode_json(output) if is_raw(output) else None
+    scored = documents_in(document) if isinstance(document, list) else []
+    if scored and all(isinstance(item, dict) and "score" in item and _context(item).text for item in scored):
+        return scored
+    for key in NAMED_LISTS if isinstance(document, dict) else ():
         items = documents_in(document.get(key))
         # The chunks of a streamed answer are texts too.
         if items and all(_context(item).text if isinstance(item, dict) else key in LISTS_OF_TEXTS for item in items):

@@ -10,6 +10,7 @@ from typing import Any
 
 from evergold.conversation.message import (
     INSTRUCTING,
+    KNOWN_ROLES,
     Message,
     Piece,
     calls_in,
@@ -126,6 +127,9 @@ def _from_attributes(attributes: Attributes) -> Exchange:
         messages_in(attributes.get("gen_ai.output.messages"), "output"),
         tools_in(attributes.get("gen_ai.tool.definitions")),
     )
+    for message in exchange.output:
+        # What a model gave back is its own, also where the exporter names no role (`unknown`).
+        message["role"] = message["role"] if message["role"] in KNOWN_ROLES else "assistant"
     instructions = attributes.get("gen_ai.system_instructions")
     # Instructions alone are no exchange: the span of an agent has them without saying anything.
     if instructions and exchange:
@@ -180,7 +184,7 @@ def _openinference(span: Span, attributes: Attributes) -> Exchange:
         messages_in(answered, "output") or messages_in(attributes.get("output.value"), "output"),
     )
     if attributes.get("openinference.span.kind") == "LLM":
-        exchange.input = _restore_request(exchange.input, attributes.get("input.value"))
+        exchange.input = _restore_request(exchange.input, messages_in(attributes.get("input.value"), "input"))
         exchange.output = _complete_reply(exchange.output, attributes.get("output.value"))
     if not exchange.input:
         # Completion models have prompts and no messages: `llm.prompts.0.prompt.text`.
@@ -203,17 +207,32 @@ def _openinference(span: Span, attributes: Attributes) -> Exchange:
     return exchange
 
 
-def _restore_request(listed: list[Message], value: Any) -> list[Message]:
-    """The messages of the request itself where the flattened ones say the same, but for calls or ids left out of them."""
-    # Two messages written under one number: one that is no result answers a call.
-    blank = any(not text_of(one) and not one.get("tool_calls") for one in listed)
-    if any(one.get("tool_call_id") and one["role"] != "tool" for one in listed):
-        return messages_in(value, "input") or listed
-    if not blank and all(one.get("tool_call_id") for one in listed if one["role"] == "tool"):
+def _restore_request(listed: list[Message], whole: list[Message]) -> list[Message]:
+    """The messages that hold more of the same request: exporters leave out calls, and write two messages as one."""
+    if len(whole) < len(listed) or whole == listed:
         return listed
-    whole = messages_in(value, "input")
-    texts, others = ([(one["role"], text_of(one)) for one in side if text_of(one)] for side in (whole, listed))
-    return whole if len(whole) >= len(listed) and texts == others else listed
+    made = [sum(len(one.get("tool_calls", ())) for one in side) for side in (listed, whole)]
+    lost = [_count_losses(side) for side in (listed, whole)]
+    if lost[1] > lost[0] or (lost[1] == lost[0] and made[1] <= made[0]):
+        return listed
+    asked = [[text_of(one) for one in side if one["role"] == "user"] for side in (listed, whole)]
+    return whole if asked[0] == asked[1] and whole[-1]["role"] != "assistant" else listed
+
+
+def _count_losses(messages: list[Message]) -> int:
+    """How many messages say nothing, call without a result, answer no call, or name a call without being its result."""
+    losses = waiting = 0
+    nameless = False
+    for message in messages:
+        calls = message.get("tool_calls", ())
+        if message["role"] == "tool":
+            waiting -= 1
+            losses += waiting < 0
+            nameless = nameless or not message.get("tool_call_id")
+        else:
+            losses += waiting > 0 or "tool_call_id" in message or not (message.get("content") or calls)
+            waiting = len(calls)
+    return losses + nameless
 
 
 def _complete_reply(output: list[Message], value: Any) -> list[Message]:
@@ -355,6 +374,7 @@ def exchange_of(span: Span) -> Exchange:
     whole = Exchange()
     for read in READERS:
         exchange = read(span, attributes)
+        whole.input = _restore_request(whole.input, exchange.input) if whole.input else whole.input
         if not whole:
             whole.input, whole.output = exchange.input, exchange.output
         # One convention may hold the question and another the answer, as with instrumentation on two levels; but the

@@ -6,6 +6,7 @@ for the whole call (`gen_ai.client.inference.operation.details`). Intake stores 
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import chain, groupby
 from typing import Any
 
@@ -120,6 +121,7 @@ def choose_exchange(trace: Trace, spans: Sequence[Span]) -> tuple[Exchange | Non
         return exchange_of_text(trace), None
     chosen = _find_innermost(logged.speaker(chosen), calls, exchange)
     continued = _prepend_earlier(exchange(chosen), chosen, calls, exchange)
+    continued = _undo_relay(continued, chosen, calls, exchange)
     if root is not None and root is not chosen and (longer := _longer_conversation(exchange(root), continued)):
         longer.tools, longer.parameters = continued.tools, continued.parameters
         return longer, chosen
@@ -250,6 +252,27 @@ def _prepend_earlier(known: Exchange, span: Span, calls: Sequence[Span], exchang
             whole = join_sides(earlier) + own
         known = Exchange(whole, known.output, known.tools or earlier.tools, earlier.parameters | known.parameters)
     return known
+
+
+def _undo_relay(known: Exchange, span: Span, calls: Sequence[Span], exchange: ExchangeReader) -> Exchange:
+    """The exchange with the calls of earlier agents in place of what a framework tells the next one in the user's name.
+
+    A person's question was sent with the first call of the trace; what stands right behind it, and was not there before the
+    tools ran, was said by no person.
+    """
+    before = [exchange(call) for call in reversed(calls) if call is not span and _end_of(call) <= _end_of(span)]
+    first = next((one.input for one in before if one.input and any(m.get("tool_calls") for m in one.output)), [])
+    if not first or first[-1] not in known.input or first[-1]["role"] != "user":
+        return known
+    behind = known.input.index(first[-1]) + 1
+    count = next((n for n, message in enumerate(known.input[behind:]) if message["role"] != "user"), None)
+    if count == 0 or behind == len(known.input):
+        return known
+    made: list[Message] = []
+    for message in (message for one in before for message in one.output if message.get("tool_calls")):
+        made += [message] if message not in made else []
+    rest = known.input[behind + count :] if count else []
+    return replace(known, input=[*known.input[:behind], *made, *rest])
 
 
 def _longer_conversation(root: Exchange, call: Exchange) -> Exchange | None:

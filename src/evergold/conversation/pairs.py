@@ -32,8 +32,12 @@ def _merge_calls(messages: Sequence[Message]) -> list[Message]:
     for message in messages:
         made = [] if message["role"] == "user" else made
         calls = message.get("tool_calls", ())
-        same = [(call["id"], _normalise_arguments(call["function"]["arguments"])) for call in calls if call["id"]]
-        if message.get("content") and calls and len(same) == len(calls) and made and set(same) <= set(made):
+        # Without ids the name tells; an answer that calls the same again beside its words repeats what was written before.
+        same = [
+            (call["id"] or call["function"]["name"], _normalise_arguments(call["function"]["arguments"]))
+            for call in calls
+        ]
+        if message.get("content") and calls and made and set(same) <= set(made):
             message = {key: value for key, value in message.items() if key != "tool_calls"}
         made += same
         last = merged[-1] if merged else {}

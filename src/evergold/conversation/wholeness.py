@@ -13,6 +13,7 @@ from evergold.conversation.tools import attributes_of, is_calls, tool_runs
 from evergold.model.case import Conversation
 from evergold.model.check import Turn
 from evergold.model.trace import Gap, Span, Trace, TraceStatus
+from evergold.model.values import is_raw
 
 MODEL_CALLS = frozenset({"llm", "event"})
 DOCUMENTS = "documents"  # among the kinds of a turn: some span of it lists documents
@@ -20,6 +21,7 @@ CALLS = "calls"  # likewise: the messages of a model call may hold calls of tool
 RETRIEVING = frozenset({"retriever", "reranker", DOCUMENTS})
 STATED = frozenset({"messages", "contexts"})  # what the line of a trace may say of its conversation
 NO_DIALOGUE = frozenset({"embedding", "reranker"})
+STEPS = frozenset({"chain", "span", *NO_DIALOGUE})
 OPERATIONS = ("gen_ai.operation.name", "mcp.method.name", "rpc.method")
 BUILDING = frozenset({"create_agent", "create_assistant", "create_thread", "initialize"})
 BUILDS = re.compile(r"(?:create|construct|build|load|list|init|initialize|initialise|register|setup)(?:[\W_]|$)", re.I)
@@ -48,6 +50,7 @@ CALL_AT_END = re.compile(r"</(?:execute|tool_call|function_call|invoke|function_
 JSON_IN_LINE = re.compile(r"^[ \t]*(?:\w[\w ]{0,24}:[ \t]*)?(?=[\[{])", re.M)
 # A dict, or an object of a class, as Python prints it; nothing stands behind it.
 PRINTED = re.compile(r"\s*(?:[\[(]?\{\s*'[^'\n]*'\s*:|(?:\w+\.)*[A-Z]\w*\([A-Za-z_]\w*=).*[\]})]\s*", re.S)
+ADDRESS = re.compile(r'"<[\w. ]+ object(?: at 0x[0-9a-f]+)?>"')  # an object without a text, inside another
 # What exporters write instead of a content that they keep to themselves.
 MASKED = re.compile(
     r"\s*(?:HIDDEN:[\w-]+|[\[<_*]*(?:(?:response|content|message|text|output)[ _])?"
@@ -94,7 +97,7 @@ def gaps_of(trace: Trace, conversation: Conversation, *, last: bool = False) -> 
     question, answer = texts_of(trace, conversation)
     masked = MASKED.fullmatch(question) is not None
     answer = None if answer and (MASKED.fullmatch(answer) or CUT.search(answer[-80:])) else answer
-    if _builds_something(trace, answer) or (last and _closes_dialogue(trace, conversation, answer)):
+    if _builds_something(trace, question, answer) or (last and _closes_dialogue(trace, conversation, answer)):
         return (Gap.NO_INTERACTION,)
     lacking = {
         Gap.NO_QUESTION: masked
@@ -115,7 +118,7 @@ def _rests_on_unsent(conversation: Conversation) -> bool:
     return any(isinstance(one, dict) and str(one.get("url")).startswith(NAMED_ONLY) for one in shown)
 
 
-def _builds_something(trace: Trace, answer: str | None) -> bool:
+def _builds_something(trace: Trace, question: str, answer: str | None) -> bool:
     """Whether the trace is of a span that builds, loads, lists or embeds something: nobody was asked or answered."""
     kinds = {span.kind for span in trace.spans}
     if kinds and kinds <= NO_DIALOGUE:
@@ -127,7 +130,17 @@ def _builds_something(trace: Trace, answer: str | None) -> bool:
     operation = next((str(attributes[key]) for key in OPERATIONS if attributes.get(key)), "")
     if operation in BUILDING or operation.endswith("/list") or operation.startswith("notifications/"):
         return True
+    if "messaging.operation" in attributes or "messaging.operation.name" in attributes:
+        return kinds <= {"span"} and not question and not answer  # the transport between actors
+    if kinds and kinds <= STEPS and is_raw(question) and not _has_text(decode_json(question)):
+        return True
     return not answer and BUILDS.match(root.name if root is not None else trace.name) is not None
+
+
+def _has_text(document: Any) -> bool:
+    """Whether arguments hold a text of their own: lists of records are what a step works on, and no question."""
+    values = document.values() if isinstance(document, dict) else ()
+    return any(isinstance(one, str) or _has_text(one) for one in values)
 
 
 def _closes_dialogue(trace: Trace, conversation: Conversation, answer: str | None) -> bool:
@@ -165,7 +178,7 @@ def _is_from_a_person(question: str, trace: Trace, conversation: Conversation) -
 
 def _is_envelope(text: str) -> bool:
     """Whether a text is an object of a framework as it writes or prints it, or a call as text."""
-    if CALL_AS_TEXT.match(text) or PRINTED.fullmatch(text):
+    if CALL_AS_TEXT.match(text) or PRINTED.fullmatch(text) or (is_raw(text) and ADDRESS.search(text)):
         return True
     document = decode_json(text) if text.lstrip()[:1] in ("{", "[") else None
     first = document[0] if isinstance(document, list) and document else document
@@ -211,7 +224,8 @@ def _lacks_tools(trace: Trace, conversation: Conversation) -> bool:
     outer = [span for span in trace.spans if span.kind == "tool" and not _is_inside_tool(span, by_id, called.keys())]
     ran: dict[str, list[Any]] = {}
     for run in tool_runs(outer):
-        if not run.name or states_answer(run.arguments, trace.output or ""):
+        # No provider takes a tool with a space in its name: such a step is the framework's own.
+        if not run.name or " " in run.name or states_answer(run.arguments, trace.output or ""):
             continue
         # A run that two instrumentations recorded is one.
         if (arguments := decode_json(run.arguments)) not in ran.setdefault(run.name, []):

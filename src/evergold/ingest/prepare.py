@@ -29,6 +29,7 @@ from evergold.redact.fields import BoundedRedactor, FieldRedactor, Keys
 from evergold.settings import Settings
 from evergold.sources.conventions.read_span import content_of, stamp_of
 from evergold.sources.conventions.scores import WireScore, result_score, scores_in
+from evergold.sources.log_events import DETAILS
 from evergold.sources.spans import Received, Wire, WireSpan, shorten_texts
 from evergold.spread import begin_worker
 from evergold.store.database.rows import SpanRow, TraceRow, dumps, figures_of, make_storable, now, text_or_none
@@ -165,8 +166,16 @@ def summarise_many(spans: Sequence[SpanFacts]) -> TraceSummary:
         ended=max(span.ended for span in ordered),
         session_id=stated.get("session_id"),
         user_id=stated.get("user_id"),
-        # The root's, else the first or last model call's, else the last message that was logged beside the spans.
-        input_from=next((span.id for span in (*first, *calls, *reversed(events)) if span.has_input), None),
+        # The root's, else the first or last model call's, else what was logged beside the spans: the first record of a whole
+        # call, or the last single message.
+        input_from=next(
+            (
+                span.id
+                for span in (*first, *calls, *(one for one in events if one.name == DETAILS), *reversed(events))
+                if span.has_input
+            ),
+            None,
+        ),
         output_from=next((span.id for span in (*first, *reversed(calls), *reversed(events)) if span.has_output), None),
         input=stated.get("trace_input"),
         output=next(outputs) if "trace_output" in stated else None,

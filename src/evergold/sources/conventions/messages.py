@@ -7,7 +7,8 @@ Messages are read by `conversation.reader`, as those of a case are, but from the
 sends the whole history.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
@@ -33,11 +34,15 @@ TEXT_KEYS = (
         "final_output",
     ),
 )
+# A lone text under such a name is what was asked: frameworks name it after the parameter of their own function.
+ASKING = re.compile(r"(?:^|_)(?:message|msg|query|question|prompt|input|task|request)(?:_(?:text|str|bundle))?$")
+DEEPEST_ARGUMENTS = 5
 RESULTS = ("raw", "final_output")  # how agent frameworks name the text of a finished run, beside tasks, usage and steps
 TASKS = ("task", "question", "query")  # how they name what a run is to do, beside flags and limits
 # What a chain hands on beside its answer: what was asked, and what was retrieved for it.
 GIVEN = frozenset(
     {"input", "question", "query", "context", "contexts", "documents", "source_documents", "chat_history"}
+    | {"sources", "source_nodes", "metadata", "is_dummy_stream"}
 )
 AROUND = frozenset({"tags", "metadata", "kwargs", "config"})  # what a tracer of chains writes beside inputs and outputs
 INPUT, OUTPUT = 0, 1
@@ -186,14 +191,30 @@ def _wrapped_text(document: dict[str, Any], side: int) -> str | None:
     inner = given.get("outputs" if side == OUTPUT else "inputs")
     # Tracers of chains write inputs and outputs side by side, with tags and config around them.
     if inner is not None and len(given) > 1 and given.keys() - AROUND <= {"inputs", "outputs"}:
-        return _find_text(inner, side)
+        # A chain that is streamed names its input before it has one.
+        return _find_text(inner, side) if not isinstance(inner, dict) or any(inner.values()) else ""
     for key in TEXT_KEYS[side]:
         inner = given.get(key)
         if isinstance(inner, str) and (_stands_alone(given, key) or (side and given.keys() - {key} <= GIVEN)):
             return inner
         if isinstance(inner, list | dict) and (key == "messages" or len(given) == 1):
             return _find_text(inner, side)
-    return None
+    return _only_question(given) if side == INPUT else None
+
+
+def _only_question(given: dict[str, Any]) -> str | None:
+    """The one text that an object of arguments holds, however deep and often, under names of questions."""
+    texts = {text if ASKING.search(name) else None for name, text in _named_texts("", given, 0)}
+    return texts.pop() if len(texts) == 1 else None
+
+
+def _named_texts(name: str, value: Any, depth: int) -> Iterator[tuple[str, str | None]]:
+    """Every text in an object with the key it stands under; None for a list, which may say more. Numbers say nothing."""
+    if isinstance(value, dict) and depth < DEEPEST_ARGUMENTS:
+        for key, inner in value.items():
+            yield from _named_texts(key, inner, depth + 1)
+    elif value is not None and not isinstance(value, int | float):
+        yield name, value if isinstance(value, str) else None
 
 
 def _stands_alone(document: dict[str, Any], key: str) -> bool:

@@ -268,6 +268,15 @@ def _make_plan(names: Names) -> AttributePlan:
 
 MIME = (("input.value", "input.mime_type"), ("output.value", "output.mime_type"))
 READ = (input_text, output_text)
+MOST_NAMED = 200  # characters of a line that names an error
+ANSWER_FIELDS = (
+    "content",
+    "output",
+    "answer",
+    "choices",
+    "messages",
+    "result",
+)  # beside an error: something was answered
 NO_IDENT = re.compile(
     r"\s*(?:[\[<({*]+\s*(?:scrubbed|redacted|filtered|masked|removed|hidden)\b.*|redacted|filtered|none|null|undefined|nan|\*+|)\s*\Z",
     re.IGNORECASE | re.DOTALL,
@@ -332,6 +341,8 @@ def read_span(span: WireSpan, plan: AttributePlan | None = None) -> ParsedSpan:
             # Langfuse leaves the status of the span unset and says the error in an attribute of its own.
             span.failed = True
             span.status_message = span.status_message or _text(attributes, ("langfuse.observation.status_message",))
+    if span.failed and parsed.output and _is_error(parsed.output, span):
+        parsed.output = None
     return parsed
 
 
@@ -420,6 +431,19 @@ def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan
         if text is None and not (failed and key in WHOLE_RUNS):
             text = output_text(attributes[key])
     return split_thinking(text)[1] if text and "<" in text else text
+
+
+def _is_error(text: str, span: WireSpan) -> bool:
+    """Whether what a failed span gives as its output is its error, which nobody answered."""
+    document = parse_json(text)
+    if isinstance(document, dict):
+        return bool(document.get("error_message") or document.get("error")) and not any(
+            map(document.get, ANSWER_FIELDS)
+        )
+    stated = span.status_message or _exception(span) or ""
+    return bool(stated) and (
+        text.strip() in stated or stated.rpartition(": ")[2] in text.partition("\n")[0][:MOST_NAMED]
+    )
 
 
 def _mime_value(attributes: Attributes, side: int) -> str | None:
