@@ -73,7 +73,13 @@ def test_the_command_prints_the_reason(
     listed: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
     assert len(listed) == 5
     assert {"dataset", "id", "value", "why"} <= set(listed[0])
+    assert {(one["tier"], one["evidence"]) for one in listed} >= {("candidate", "silence")}, listed
     assert [one["value"] for one in listed] == sorted((one["value"] for one in listed), reverse=True)
+    assert invoke(["--home", str(settings.home), "review", "progress", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["datasets"]
+    assert (row["total"], row["candidates"]) == (38, 36)
+    assert invoke(["--home", str(settings.home), "review", "progress"]) == 0
+    assert "dataset\tcases\tcandidates\tvalidated\tdismissed\nd\t2\t36\t0\t0" in capsys.readouterr().out
 
 
 def test_the_queue_follows_the_order_and_each_review_changes_it(settings: Settings) -> None:
@@ -97,6 +103,7 @@ def test_the_queue_follows_the_order_and_each_review_changes_it(settings: Settin
             assert time.monotonic() < until
         listed, items = client.get("/api/v1/review/next", params={"limit": 100}).json(), queue()
         assert [one["why"] for one in items] == [*(one["why"] for one in listed), None]
+        assert [one["evidence"] for one in items[:-1]] == [one["evidence"] for one in listed]
         pages = [one for offset in range(0, 50, 10) for one in queue(limit=10, offset=offset)]
         assert [one["id"] for one in pages] == [one["id"] for one in items]
         assert queue(limit=5, order="oldest")[0]["why"] is None

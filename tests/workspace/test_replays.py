@@ -1,14 +1,15 @@
 """Replay sets: what can be replayed is frozen, what cannot is named with its reason; trajectories beside the record."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from evergold.cli import root
 from evergold.errors import BadInput, NotFound
-from evergold.model.case import Case
+from evergold.model.case import Case, TierEvidence
 from evergold.model.run import Replay, RunSpec, Turns
 from evergold.settings import Settings
 from evergold.store.case.writes import Author, put_cases
@@ -87,6 +88,26 @@ def test_the_command_prints_counts_reasons_and_the_estimate(tmp_path: Path) -> N
     assert "3 requests" in plain.output and "--model NAME gives the price" in plain.output
     none = CliRunner().invoke(root, ["--home", str(tmp_path), "replay-set", "live", "--filter", "tag=y", "--out", "n"])
     assert "passes the filter; evergold curate" in str(none.exception)
+
+
+def test_a_set_leaves_candidates_out_until_they_are_asked_for(tmp_path: Path) -> None:
+    silent = flight_case("silent").model_copy(update={"evidence": TierEvidence.SILENCE})
+    words = ["--home", str(tmp_path), "replay-set", "live", "--filter", "tag=tool:*", "--out"]
+
+    def freeze(*rest: str) -> Result:
+        return CliRunner().invoke(root, [*words, *rest])
+
+    with Workspace.open(Settings(home=tmp_path)) as workspace:
+        fill(workspace, tagged(silent, "tool:find"), tagged(silent.model_copy(update={"id": "x"}), "y"))
+    assert "1 candidates wait to be confirmed" in str(freeze("agents").exception)
+    with Workspace.open(Settings(home=tmp_path)) as workspace:
+        fill(workspace, *four_cases())
+    for choice, cases in (("include", 2), ("only", 1)):
+        chosen = freeze("agents", "--candidates", choice)
+        assert f"{cases} cases can be replayed" in chosen.output and "candidates left out" not in chosen.output
+    plain = freeze("agents", "--json")
+    assert (json.loads(plain.stdout)["cases"], json.loads(plain.stdout)["candidates_left_out"]) == (1, 1)
+    assert "1 candidates left out" in freeze("others").output
 
 
 def test_the_turns_of_a_conversation_are_sent_in_order_so_that_each_prefix_is_cached(tmp_path: Path) -> None:

@@ -182,7 +182,9 @@ def stats_command(workspace: Workspace, dataset: str, days: int) -> None:
         ("questions that more than one case asks", repeats.questions),
         ("cases that ask them", repeats.repeating),
     ]
-    table(f"{dataset}: {stats.total} entries, from {covered}", ("entries", "count"), totals, numbers=("count",))
+    waiting = f" and {stats.candidate} candidates" if stats.candidate else ""
+    entries = f"{stats.total - stats.candidate} entries{waiting}"
+    table(f"{dataset}: {entries}, from {covered}", ("entries", "count"), totals, numbers=("count",))
     if repeats.looked_at < repeats.cases:
         echo(f"note: repeats are counted among the newest {repeats.looked_at} cases", err=True)
     if stats.tags:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evergold.cli.options import parse_filters, report_verb, with_workspace
+from evergold.cli.options import CANDIDATES, CANDIDATES_HELP, parse_filters, report_verb, with_workspace
 from evergold.cli.output import answer_in_json, echo, print_result
 from evergold.cli.run import visible_text
 from evergold.workspace import Workspace
@@ -24,15 +24,19 @@ if TYPE_CHECKING:
 @click.option(
     "--filter", "filters", metavar="FIELD=VALUE", multiple=True, help="Only cases with this; tag=tool:* is a pattern."
 )
+@click.option("--candidates", type=click.Choice(CANDIDATES), help=CANDIDATES_HELP)
 @click.option("--model", metavar="NAME", help="Estimate the price for this model.")
 @report_verb
 def replay_set_command(workspace: Workspace, dataset: str, out: str, model: str | None, **flags: Any) -> None:
     """Freeze the cases of DATASET that can be replayed, say which cannot and why, and estimate power and cost."""
-    result = workspace.replays.freeze_set(dataset, out, parse_filters(flags["filters"]), model=model or "recorded")
+    filters = parse_filters(flags["filters"]) | ({"candidates": flags["candidates"]} if flags["candidates"] else {})
+    result = workspace.replays.freeze_set(dataset, out, filters, model=model or "recorded")
     print_result(result, lambda: _print_set(result, model))
 
 
 def _print_set(result: ReplaySet, model: str | None) -> None:
+    from evergold.model.case import candidates_left_out
+
     plan, price = result.plan, "--model NAME gives the price"
     if model is not None:
         cost = plan.cost
@@ -42,6 +46,8 @@ def _print_set(result: ReplaySet, model: str | None) -> None:
         echo(f"  left out {count}: {reason}")
     for case_id, reasons in list(result.cases_left_out.items())[:5]:
         echo(f"    {case_id}: {'; '.join(reasons)}", err=True)
+    if result.candidates_left_out:
+        echo(candidates_left_out(result.candidates_left_out), err=True)
     if result.with_calls < result.cases:
         kept = "--filter tag=tool:* keeps such cases"
         echo(f"  calls    {result.with_calls} of them have tool calls, which `trajectory` measures; {kept}")

@@ -167,8 +167,9 @@ def show_progress(workspace: Workspace) -> None:
     agreed = workspace.review.agreement()
     if answer_in_json({**result, "agreement": agreed}):
         return
-    columns = ("dataset", "total", "validated", "dismissed")
-    table("Datasets", columns, [[dict(row)[name] for name in columns] for row in result["datasets"]])
+    columns = ("dataset", "cases", "candidates", "validated", "dismissed")
+    apart = [{**row, "cases": row["total"] - row["candidates"]} for row in result["datasets"]]
+    table("Datasets", columns, [[row[name] for name in columns] for row in apart])
     fields = ("reviewer", "approve", "dismiss", "second_opinion", "skip")
     table("Reviewers", fields, [[dict(row)[name] for name in fields] for row in result["reviewers"]])
     kappa = agreed["fleiss"]

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
 from evergold.errors import BadInput
-from evergold.model.case import Case, CaseId, CaseKind, CaseStatus, EntryType, ReviewState
+from evergold.model.case import Case, CaseId, CaseKind, CaseStatus, EntryType, ReviewState, TierEvidence
 from evergold.model.limits import UtcTime
 
 MOST_QUESTIONS = 50
@@ -286,6 +286,7 @@ class QueueItem(BaseModel, frozen=True, extra="forbid"):
     standing: Standing
     version: int
     tier: str
+    evidence: TierEvidence
     held_by: tuple[str, ...] = ()
     opinions: int = 0
     done_by_me: bool = False
@@ -380,10 +381,11 @@ class Agreement(TypedDict):
 
 
 class DatasetProgress(TypedDict):
-    """How much of a dataset is reviewed."""
+    """How much of a dataset is reviewed. `candidates` are those of `total` that rest on silence alone."""
 
     dataset: str
     total: int
+    candidates: int
     validated: int
     dismissed: int
 

@@ -5,6 +5,8 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from evergold.model.case import TierEvidence
+
 
 class Topic(BaseModel, frozen=True):
     """What is asked by a group of traces and cases. It is covered by three golden cases."""
@@ -115,6 +117,7 @@ class ReviewNext(BaseModel, frozen=True):
     dataset: str
     id: str
     tier: str
+    evidence: TierEvidence
     title: str
     value: float
     why: str

@@ -18,7 +18,7 @@ from evergold.model.upkeep import ReviewNext
 from evergold.store import Store
 from evergold.store.case.reviews import question_text
 from evergold.store.database.rows import rows_among, run_sql, stamp
-from evergold.store.schema import TIER
+from evergold.store.schema import EVIDENCE, TIER
 from evergold.store.topics import LETTERS, TopicCounts, count_topics, newest_start
 from evergold.upkeep.coverage import BEFORE
 from evergold.upkeep.regions import Ground, embed_texts
@@ -35,7 +35,7 @@ STANDING = """(SELECT s.standing FROM review_standings s
     WHERE s.entry_id = eval_dataset.id AND s.version = eval_dataset.version)"""
 OPEN = f"""SELECT eval_dataset.id, eval_dataset.dataset, eval_dataset.case_id, eval_dataset.entry_type, {TIER},
     eval_dataset.question, {STANDING}, eval_dataset.created_at, eval_dataset.trace_id,
-    substr(eval_dataset.input_text, 1, {LETTERS}), m.topic
+    substr(eval_dataset.input_text, 1, {LETTERS}), m.topic, {EVIDENCE}
     FROM eval_dataset LEFT JOIN case_topics m ON m.entry_id = eval_dataset.id
     WHERE eval_dataset.status = 'active' AND (CAST(:dataset AS text) IS NULL OR eval_dataset.dataset = :dataset)
     AND (eval_dataset.question <> '' OR eval_dataset.review = 'unvalidated')
@@ -117,7 +117,7 @@ def _value(
     recent: Mapping[int, TopicCounts],
     held: Mapping[int, TopicCounts],
 ) -> tuple[float, ReviewNext]:
-    _, dataset, case_id, kind, tier, question, standing, created, _, title, topic = row
+    _, dataset, case_id, kind, tier, question, standing, created, _, title, topic, evidence = row
     if standing == "disputed":
         doubt, reasons = DISPUTED, ["reviewers disagree"]
     elif question:
@@ -142,5 +142,11 @@ def _value(
         )
     reasons.append(f"waits {days:.0f} days")
     return doubt, ReviewNext(
-        dataset=dataset, id=case_id, tier=tier, title=(title or "")[:SHOWN], value=value, why="; ".join(reasons)
+        dataset=dataset,
+        id=case_id,
+        tier=tier,
+        evidence=evidence,
+        title=(title or "")[:SHOWN],
+        value=value,
+        why="; ".join(reasons),
     )

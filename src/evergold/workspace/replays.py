@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from evergold.bench.metrics.trajectory import align, recorded_side
 from evergold.bench.replay.play import obstacles, requests_of
 from evergold.errors import BadInput, NotFound
-from evergold.model.case import Case, CaseStatus
+from evergold.model.case import Candidates, Case, CaseStatus, candidates_left_out, ways_to_confirm
 from evergold.model.run import (
     AlignedCall,
     AlignedTrajectory,
@@ -52,6 +52,7 @@ class ReplaySet(BaseModel, frozen=True):
     with_calls: int
     requests: int
     left_out: dict[str, int]
+    candidates_left_out: int
     cases_left_out: dict[str, list[str]]
     plan: Plan
 
@@ -64,7 +65,8 @@ class Replays:
     def freeze_set(self, source: str, out: str, filters: Mapping[str, Any], *, model: str = "recorded") -> ReplaySet:
         """Copy the cases of a dataset that can be replayed into another and freeze it; estimate a run of it.
 
-        `out` is DATASET or DATASET@VERSION; a tag in `filters` may be a pattern (`tool:*`).
+        `out` is DATASET or DATASET@VERSION; a tag in `filters` may be a pattern (`tool:*`). Candidates are left out
+        unless `filters` asks for them.
         """
         name, _, version = out.partition("@")
         if not name or name == source:
@@ -80,15 +82,21 @@ class Replays:
             reasons.update(problems)
             if len(named) < MOST_NAMED:
                 named[case.id] = problems
+        waiting = 0
+        if case_filter(source, filters).leaves_candidates:
+            waiting = sum(1 for _ in self._choose(source, {**filters, "candidates": Candidates.ONLY}))
         if not ready and not reasons:
             how = "evergold curate makes cases of traces, evergold cases list shows them with their tags"
+            how = ways_to_confirm(waiting) if waiting else how
             raise BadInput(f"no case of {source!r} passes the filter; {how}")
         if not ready:
             why = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common(5))
-            raise BadInput(f"no case of {source!r} can be replayed ({why})")
+            beside = f"; {candidates_left_out(waiting)}" if waiting else ""
+            raise BadInput(f"no case of {source!r} can be replayed ({why}){beside}")
         self._store.write(put_cases, ready, Author(action="copied", why=f"replay set of {source}"))
-        # Whether candidates come along was decided when the cases were chosen.
-        build, _ = self._builds.freeze_as(name, version or None, filters={"candidates": "include"})
+        # An earlier set under this name may have left candidates there.
+        kept = {one: filters[one] for one in ("candidates", "evidence") if one in filters}
+        build, _ = self._builds.freeze_as(name, version or None, filters=kept)
         frozen = f"{name}@{build.version}"
         spec = RunSpec(dataset=frozen, model=model, metrics=("trajectory",), replay=Replay())
         return ReplaySet(
@@ -98,6 +106,7 @@ class Replays:
             with_calls=sum(bool(calls_in([*case.messages, *case.turn])) for case in ready),
             requests=sum(requests_of(case, Replay()).calls for case in ready),
             left_out=dict(reasons.most_common()),
+            candidates_left_out=waiting,
             cases_left_out=named,
             plan=self._bench.plan(spec, local=True),
         )

@@ -4214,13 +4214,15 @@ export interface components {
         };
         /**
          * DatasetProgress
-         * @description How much of a dataset is reviewed.
+         * @description How much of a dataset is reviewed. `candidates` are those of `total` that rest on silence alone.
          */
         DatasetProgress: {
             /** Dataset */
             dataset: string;
             /** Total */
             total: number;
+            /** Candidates */
+            candidates: number;
             /** Validated */
             validated: number;
             /** Dismissed */
@@ -6031,6 +6033,7 @@ export interface components {
             version: number;
             /** Tier */
             tier: string;
+            evidence: components["schemas"]["TierEvidence"];
             /**
              * Held By
              * @default []
@@ -6471,6 +6474,7 @@ export interface components {
             id: string;
             /** Tier */
             tier: string;
+            evidence: components["schemas"]["TierEvidence"];
             /** Title */
             title: string;
             /** Value */

@@ -1,6 +1,8 @@
 /** What pages show of a case alike: its worth at a glance, its open question, its reference. */
+import { Select } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "@/api/client";
+import { plural } from "./format";
 import page from "./Page.module.css";
 import classes from "./Tier.module.css";
 
@@ -59,6 +61,31 @@ export function Tier({ tier, label, faded = false }: { tier: TierName; label?: s
       <span className={classes.mark} aria-hidden="true" />
       {label ?? LABEL[tier]}
     </span>
+  );
+}
+
+export type Candidates = Schemas["Candidates"];
+
+const CANDIDATES: Record<Candidates, string> = {
+  exclude: "Left out",
+  include: "Taken along",
+  only: "Only these",
+};
+
+type CandidatesFieldProps = { value: Candidates; waiting: number | undefined; onChange: (value: Candidates) => void };
+
+/** Whether candidates come along; `waiting` says how many pass what else is chosen. */
+export function CandidatesField({ value, waiting, onChange }: CandidatesFieldProps) {
+  const said = { exclude: "left out: nobody has said yet that they are good", include: "taken along", only: "alone" };
+  return (
+    <Select
+      label="Candidates"
+      description={waiting === undefined ? undefined : `${plural(waiting, "candidate")} ${waiting ? said[value] : ""}`}
+      data={Object.entries(CANDIDATES).map(([choice, label]) => ({ value: choice, label }))}
+      value={value}
+      allowDeselect={false}
+      onChange={(choice) => onChange((choice ?? "exclude") as Candidates)}
+    />
   );
 }
 

@@ -78,6 +78,11 @@ class CaseFilter(BaseModel, frozen=True, extra="forbid"):
     until: Cutoff | None = None
     search: Search | None = None
 
+    @property
+    def leaves_candidates(self) -> bool:
+        """Whether candidates are left out because they were not asked for."""
+        return self.candidates is Candidates.EXCLUDE and not self.evidence
+
 
 def case_filter(dataset: str, filters: Mapping[str, Any]) -> CaseFilter:
     """The filter of a build: all states are read, so that the manifest can say why a case is not in it."""
@@ -211,7 +216,7 @@ def iterate_with_traces(connection: Connection) -> Iterator[CaseBesideTrace]:
 
 def candidates_beside(connection: Connection, wanted: CaseFilter) -> int:
     """Count the candidates that the filter leaves out because they were not asked for."""
-    if wanted.candidates is not Candidates.EXCLUDE or wanted.evidence:
+    if not wanted.leaves_candidates:
         return 0
     return count_cases(connection, wanted.model_copy(update={"candidates": Candidates.ONLY}))
 

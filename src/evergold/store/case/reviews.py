@@ -45,6 +45,7 @@ from evergold.store.case.cases import CaseFilter, apply_filter, entry_id_of, wit
 from evergold.store.database.rows import dumps, loads, now, run_sql
 from evergold.store.facts import now_and_later, record_moderation
 from evergold.store.schema import (
+    EVIDENCE,
     TIER,
     case_reviews,
     eval_dataset,
@@ -193,7 +194,8 @@ def next_for(
 
 def progress_of_datasets(connection: Connection) -> list[DatasetProgress]:
     """How much of each dataset is done."""
-    query = """SELECT dataset, count(*) FILTER (WHERE status = 'active') AS total,
+    query = f"""SELECT dataset, count(*) FILTER (WHERE status = 'active') AS total,
+          count(*) FILTER (WHERE status = 'active' AND {TIER} = 'candidate') AS candidates,
           count(*) FILTER (WHERE review = 'validated') AS validated,
           count(*) FILTER (WHERE status = 'dismissed') AS dismissed
         FROM eval_dataset WHERE status IN ('active', 'dismissed') GROUP BY dataset ORDER BY dataset"""
@@ -228,6 +230,7 @@ def _item_query(me: str) -> Select[Any]:
     return select(
         *(_entry[name] for name in ("id", "dataset", "case_id", "kind", "entry_type", "review", "status", "version")),
         literal_column(TIER, Text).label("tier"),
+        literal_column(EVIDENCE, Text).label("evidence"),
         _entry.updated_at,
         _entry.question,
         func.substr(_entry.input_text, 1, TITLE_LENGTH).label("title"),

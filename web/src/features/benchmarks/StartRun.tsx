@@ -14,6 +14,7 @@ import {
 import { useDebouncedValue } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { type Candidates, CandidatesField } from "@/ui/cases";
 import { count, plural } from "@/ui/format";
 import { Facts } from "@/ui/Page";
 import classes from "./benchmarks.module.css";
@@ -28,6 +29,9 @@ export function StartRun({ opened, close }: { opened: boolean; close: () => void
   const navigate = useNavigate();
   const start = useStart((run) => void navigate({ to: "/benchmarks/runs/$runId", params: { runId: run.id } }));
   const [dataset, setDataset] = useState<string | null>(null);
+  // Candidates are told apart in datasets of the store alone.
+  const stored = useDatasets().data?.find(({ name, origin }) => name === dataset && origin === "store");
+  const [candidates, setCandidates] = useState<Candidates>("exclude");
   const [model, setModel] = useState("");
   const [own, setChosen] = useState<string[] | null>(null);
   const fitting = useFittingMetrics(dataset);
@@ -54,6 +58,7 @@ export function StartRun({ opened, close }: { opened: boolean; close: () => void
           model: model.trim(),
           metrics: chosen,
           trials,
+          ...(stored ? { candidates } : {}),
           ...(asked ? { params } : {}),
           ...(judged && judge.trim() ? { judge: judge.trim() } : {}),
           ...(typeof budget === "number" ? { budget_money: budget } : {}),
@@ -75,6 +80,7 @@ export function StartRun({ opened, close }: { opened: boolean; close: () => void
               setChosen(null);
             }}
           />
+          {stored && <CandidatesField value={candidates} waiting={stored.candidates} onChange={setCandidates} />}
           <TextInput
             label="Model"
             description="openai/gpt-4o, local/smollm2, or recorded for the answers stored in the cases"

@@ -1,6 +1,6 @@
 /** Every case, newest first, with filters; one opens beside the list. */
 import { Button, TextInput } from "@mantine/core";
-import { getRouteApi, Outlet, useNavigate, useParams } from "@tanstack/react-router";
+import { getRouteApi, Link, Outlet, useNavigate, useParams } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { useMay } from "@/api/access";
 import { changed } from "@/ui/address";
@@ -29,7 +29,7 @@ export function CasesPage() {
   const { dataset, caseId } = useParams({ strict: false });
   const cases = useCases(view);
   const rows = useMemo(() => cases.data?.pages.flatMap((page) => page.cases) ?? [], [cases.data]);
-  const total = cases.data?.pages[0]?.total;
+  const { total, candidates_left_out: waiting = 0 } = cases.data?.pages[0] ?? {};
   const repeats = useRepeats(rows);
   const shown = useMemo(() => columnsOf(view, repeats), [view, repeats]);
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
@@ -40,7 +40,21 @@ export function CasesPage() {
   return (
     <Split
       title="Cases"
-      lead={total === undefined ? undefined : plural(total, "case")}
+      lead={
+        total !== undefined && (
+          <>
+            {plural(total, "case")}
+            {waiting > 0 && (
+              <>
+                {" · "}
+                <Link to="." search={{ ...view, tier: "candidate" }} title="Nobody has said yet that they are good">
+                  {plural(waiting, "candidate")} not shown
+                </Link>
+              </>
+            )}
+          </>
+        )
+      }
       filters={
         <>
           <CaseFilters view={view} onChange={show} />
@@ -145,15 +159,9 @@ function CaseFilters({ view, onChange }: { view: CaseView; onChange: (next: Case
   );
 }
 
-/** What the list does not show: cases beyond those counted, and candidates, which nobody has confirmed. */
+/** Says where the counts are not of all cases. */
 function noteOn(facets: CaseFacets | undefined): string | undefined {
-  if (!facets) return undefined;
-  const beyond = facets.exact ? "" : `Counts are of the newest ${count(facets.total)} cases of this list. `;
-  const waiting = facets.candidates_left_out;
-  const left = waiting
-    ? `${plural(waiting, "candidate")} left out: nobody has said that they are good. Choose the type “Candidate”, or review them.`
-    : "";
-  return `${beyond}${left}` || undefined;
+  return facets && !facets.exact ? `Counts are of the newest ${count(facets.total)} cases of this list.` : undefined;
 }
 
 function fieldsOf(facets: CaseFacets | undefined): Field<CaseView>[] {

@@ -1,8 +1,10 @@
 /** The form that freezes a dataset as it is now: which cases, in which splits. Where the files go is the server's choice. */
 import { Button, Checkbox, Group, Modal, NumberInput, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 import { ApiError } from "@/api/client";
-import { type NewBuild, useFreeze } from "./data";
+import { type Candidates, CandidatesField } from "@/ui/cases";
+import { type NewBuild, useCandidates, useFreeze } from "./data";
 import classes from "./datasets.module.css";
 
 const GROUPS = ["auto", "session", "document", "repository", "trace", "user", "none"];
@@ -24,17 +26,20 @@ export function Freeze({ dataset, opened, close, done }: FreezeProps) {
   const [type, setType] = useState<string | null>(null);
   const [review, setReview] = useState<string | null>(null);
   const [tag, setTag] = useState("");
+  const [candidates, setCandidates] = useState<Candidates>("exclude");
   const [leaks, setLeaks] = useState("report");
   const [canary, setCanary] = useState(false);
   const filters = Object.fromEntries(
     Object.entries({ entry_type: type, review, tag: tag.trim() }).filter(([, value]) => value),
-  );
+  ) as Record<string, string>;
+  const [settled] = useDebouncedValue(filters, 400);
+  const waiting = useCandidates(dataset, settled, opened);
   const wanted: NewBuild = {
     dataset,
     split: split.trim() || null,
     group_by: groupBy,
     seed,
-    filters,
+    filters: candidates === "exclude" ? filters : { ...filters, candidates },
     on_leak: leaks,
     canary,
   };
@@ -87,6 +92,7 @@ export function Freeze({ dataset, opened, close, done }: FreezeProps) {
               onChange={(event) => setTag(event.currentTarget.value)}
             />
           </SimpleGrid>
+          <CandidatesField value={candidates} waiting={waiting.data} onChange={setCandidates} />
           <Select
             label="Near-duplicates across splits"
             data={LEAKS}

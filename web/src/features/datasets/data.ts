@@ -1,5 +1,5 @@
 /** What the Datasets pages ask the server for. A build never changes, so what was read of one is kept. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, type Schemas, unwrap, WATCH_MS } from "@/api/client";
 import { oneOf, text, withoutBlanks } from "@/ui/address";
 
@@ -28,6 +28,20 @@ export function useBuilds(dataset: string) {
     queryKey: ["builds", dataset],
     queryFn: () => unwrap(api.GET("/api/v1/builds", { params: { query: { dataset } } })),
     refetchInterval: WATCH_MS,
+  });
+}
+
+/** How many candidates pass the filters of a build. */
+export function useCandidates(dataset: string, filters: Record<string, string>, enabled: boolean) {
+  return useQuery({
+    queryKey: ["candidates", dataset, filters],
+    enabled,
+    placeholderData: keepPreviousData,
+    queryFn: async () => {
+      const { tag, ...same } = filters;
+      const query = { dataset, ...same, ...(tag && { tag: [tag] }), limit: 1, preview: 1 };
+      return (await unwrap(api.GET("/api/v1/cases", { params: { query } }))).candidates_left_out;
+    },
   });
 }
 

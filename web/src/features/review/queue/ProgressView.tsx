@@ -2,7 +2,7 @@
 import { Progress, Table, type TableData, VisuallyHidden } from "@mantine/core";
 import { Fragment } from "react";
 import type { Schemas } from "@/api/client";
-import { duration, share } from "@/ui/format";
+import { duration, plural, share } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
 import desk from "../desk.module.css";
@@ -24,12 +24,15 @@ export function ProgressView() {
             head: ["Dataset", "Validated", "Dismissed", <VisuallyHidden key="share">Share validated</VisuallyHidden>],
             body: progress.data.datasets.map((row) => [
               row.dataset,
-              `${row.validated} of ${row.total}`,
+              <Fragment key="validated">
+                {row.validated} of {row.total - row.candidates}
+                {row.candidates > 0 && <div className={desk.dim}>{plural(row.candidates, "candidate")}</div>}
+              </Fragment>,
               row.dismissed,
               <Progress
                 key="share"
                 aria-label={`Validated in ${row.dataset}`}
-                value={(100 * row.validated) / Math.max(1, row.total)}
+                value={(100 * row.validated) / Math.max(1, row.total - row.candidates)}
                 miw={{ base: 16, sm: 200 }}
               />,
             ]),
