@@ -125,7 +125,30 @@ def test_a_section_is_asked_about_where_its_heading_or_first_words_tell_how(
         if spanish
         else "# Shop\n\nIt is for all of us."
     )
-    assert [one for one, _, _ in asked(f"{about}\n\n## {heading}\n\n{text}\n")] == ([question] if question else [])
+    # A question that does not name its page is asked behind the page's title.
+    page = "" if "tienda" in (question or "") else "Tienda: " if spanish else "Shop: "
+    expected = [f"{page}{question}"] if question else []
+    assert [one for one, _, _ in asked(f"{about}\n\n## {heading}\n\n{text}\n")] == expected
+
+
+def test_a_question_stands_alone() -> None:
+    text = f"# Video calls\n\nThey are made by others.\n\n## Webex\n\n### Configure your server\n\n{STEPS}"
+    assert [one for one, _, _ in asked(text)] == ["Video calls, Webex: How do I configure my server?"]
+    assert [one for one, _, _ in asked(text.replace("Video calls", "Overview"))] == [
+        "Webex: How do I configure my server?"
+    ]
+    # A title that nobody would say leaves it out, and so does a heading that is no question.
+    assert not asked(text.replace("Video calls", "All that one may want to know of calls with a picture"))
+    assert not asked("# Shop\n\n## ¿Qué hacer: abrir la tienda?\n\nLa tienda abre los sábados para los socios de Lima.")
+
+
+def test_a_list_that_cannot_be_quoted_whole_answers_nothing() -> None:
+    inner = STEPS.replace("1. Click Save.", "   - Of the shop.\n   - Of Lima.\n1. Click Save.")
+    assert not asked(f"# Create a new account\n\n{inner}")
+    linked = STEPS.replace("1. Click Save.", "1. [Its page](page.md)\n1. Click Save.")
+    assert not asked(f"# Create a new account\n\n{linked}")
+    code = "To turn off the lights of the shop, set the first line of its file to this one:\n\n```\nlights: off\n```"
+    assert not asked(f"# Lights of the shop\n\n{code.replace(' to this one:', ' to off.')}")
 
 
 def test_steps_are_quoted_in_order_without_their_pictures() -> None:

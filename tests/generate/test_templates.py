@@ -21,7 +21,7 @@ def ideas(kind: str, text: str) -> list[Idea]:
 
 def test_a_document_is_asked_about_in_its_language() -> None:
     asked = [idea.instruction for idea in ideas("qa", SPANISH)]
-    assert asked == ["¿Qué es la garantía?", "¿Cuándo abre la tienda de Lima?"]
+    assert asked == ["¿Qué es la garantía?", "Garantía: ¿Cuándo abre la tienda de Lima?"]
     assert [idea.instruction for idea in ideas("qa", ENGLISH)] == ["What is the guarantee?"]
 
 

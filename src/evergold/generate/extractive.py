@@ -170,8 +170,9 @@ class ExtractiveWriter:
         once: dict[str, Idea] = {}
         for section in passage.sections if language in _TASKS else ():
             for idea in (idea for ask in ASKED for idea in ask(passage, section, language)):
-                if all(idea.basis not in other.basis for other in once.values()):
-                    once.setdefault(idea.instruction, idea)
+                question = _name_page(idea.instruction, passage.title, section.above)
+                if question and all(idea.basis not in other.basis for other in once.values()):
+                    once.setdefault(question, idea.model_copy(update={"instruction": question}))
         return list(once.values())[:count]
 
     async def write(self, assignment: WritingTask) -> Draft:
@@ -245,13 +246,18 @@ def strip_markup(text: str) -> str:
 def _quote(text: str) -> list[str]:
     """The lines of a section as an answer quotes them; a paragraph that a line cannot show is `LOST`."""
     lines: list[str] = []
-    number = 0
+    number, margin = 0, 0
     for paragraph in re.split(r"\n\s*\n", _LEFT_OUT.sub("", text)):
-        if _UNQUOTABLE.search(re.sub(r"`[^`\n]*`", "", paragraph)):
+        if _UNQUOTABLE.search(re.sub(r"(?<!`)`[^`\n]+`(?!`)", "", paragraph)):
             lines.append(LOST)
             continue
         for raw in _WRAP.sub(" ", paragraph).split("\n"):
             item, bare = _ITEM.match(raw), _ITEM.sub("", raw, count=1)
+            margin = len(raw) - len(raw.lstrip()) if item and not (lines and _ITEM.match(lines[-1])) else margin
+            # A list within a list, or with a link for an item, cannot be quoted whole.
+            if item and (len(raw) - len(raw.lstrip()) > margin + 1 or _LINK.fullmatch(bare.strip(" ."))):
+                lines.append(LOST)
+                continue
             # Where more is to be read answers nothing.
             if _LINK.fullmatch(bare.strip(" .")):
                 continue
@@ -296,8 +302,38 @@ def _askable(question: str) -> bool:
     return (
         4 <= len(words) <= LONGEST_QUESTION
         and not _PRONOUN.search(question)
-        and not re.search(r"[/|<>{}=\[\]]|\w_\w|\(", question)
+        and not re.search(r"[/|<>{}=\[\]:]|\w_\w|\(", question)
     )
+
+
+def _name_page(question: str, title: str, above: str) -> str | None:
+    """The question behind what it is asked about, as far as it does not say so itself; None where that is too long to say."""
+    asked = _name_words(_ASKING.sub(" ", question))
+    # What stands behind a bar is the name of the site.
+    headings = (_PAGE_OF.sub("", _title(heading.partition(" | ")[0])) for heading in (title, above))
+    missing: list[str] = []
+    for heading in headings:
+        words = _name_words(_ASKING.sub(" ", heading))
+        if words and not words & asked and not _GENERIC.fullmatch(heading):
+            missing.append(heading[0].upper() + heading[1:])
+            asked |= words
+    if any(len(heading.split()) > LONGEST_HEADING or re.search(r"[?:|]", heading) for heading in missing):
+        return None
+    return f"{', '.join(missing)}: {question}" if missing else question
+
+
+LONGEST_HEADING = 8  # words of a title or heading before a question
+_PAGE_OF = re.compile(
+    r"^(?:frequently asked questions|questions|faqs?|preguntas(?: más)?(?: frecuentes)?|(?:introduction|overview|introducción|"
+    r"información general)) (?:about|on|for|to|of|sobre|acerca de|a|de)(?: (?:las?|los|el))? ",
+    re.IGNORECASE,
+)
+_GENERIC = re.compile(
+    r"|overview|introduction|getting started|readme|faqs?|frequently asked questions|help|documentation|"
+    r"(?:user )?(?:guide|manual)|introducción|(?:visión|información|descripción) general|preguntas (?:más )?frecuentes|"
+    r"(?:guía|manual)(?: del usuario)?|ayuda|documentación",
+    re.IGNORECASE,
+)
 
 
 def _ask_heading(passage: Passage, section: Section, language: str) -> Iterator[Idea]:
@@ -396,6 +432,7 @@ def _ask_task(passage: Passage, section: Section, language: str) -> Iterator[Ide
         unit = lines[start:end]
         if (
             match is None
+            or lines[end : end + 1] == [LOST]
             or not _complete(unit)
             or _POINTS.search(match["task"])
             or len(sentences(line)) > MOST_SENTENCES

@@ -38,7 +38,8 @@ _NUMBERED = re.compile(r"(?P<title>(?P<level>\d{1,2}(?:\.\d{1,2}){0,3})\.?[ \t]+
 _CAPITALS = re.compile(r"(?P<title>[A-ZÀ-Þ][A-ZÀ-Þ0-9 ,:&/-]{3,80})(?:\n|\Z)")
 # A question on a line of its own, in bold or in a PDF.
 _QUESTION = re.compile(r"(?P<title>(?:\*\*|__)?(?:\d{1,2}[.)] )?[¿A-Z][^\n.!?:]{8,120}\?(?:\*\*|__)?)[ \t]*(?:\n|\Z)")
-_FRONT = re.compile(r"---[ \t]*\n(?:.*\n){0,60}?title:[ \t]*(?P<title>[^\n]*)\n(?:.*\n){0,60}?---[ \t]*(?:\n\s*|\Z)")
+_FRONT = re.compile(r"---[ \t]*\n(?:[\w.-]+:.*\n|[ \t#-].*\n|\n){1,60}?---[ \t]*(?:\n\s*|\Z)")
+_FRONT_TITLE = re.compile(r"^title:[ \t]*(.*)$", re.MULTILINE)
 _SIGNS = '=-~^"'  # of underlined headings, the highest first
 _LOWEST = 9
 _WORD_END = re.compile(r"\s+")
@@ -59,8 +60,8 @@ def passages(document: Document, sizes: Chunks) -> list[Passage]:
     # The overlap is taken from the size, so that a passage with its overlap is never longer than `size`.
     room = sizes.size - sizes.overlap
     pieces = list(_pieces(document, room))
-    sections = _sections(pieces)
-    title = next((heading for _, _, heading, _ in sections), "")
+    sections = _sections(document.text, pieces)
+    title = next((section.heading for _, section in sections), "")
     made: list[Passage] = []
     heading = ""
     for group in _pack(pieces, room):
@@ -81,25 +82,27 @@ def passages(document: Document, sizes: Chunks) -> list[Passage]:
                     heading=heading,
                     page=page,
                     title=title,
-                    sections=tuple(
-                        Section(heading=name, text=document.text[one:other].strip(), whole=whole)
-                        for one, other, name, whole in sections
-                        if start <= one < end
-                    ),
+                    sections=tuple(section for begin, section in sections if start <= begin < end),
                 )
             )
         heading = next((piece.heading for piece in reversed(group) if piece.heading), heading)
     return made
 
 
-def _sections(pieces: Sequence[_Piece]) -> list[tuple[int, int, str, bool]]:
-    """Where the text under each heading begins and ends, the heading, and whether no further heading goes on with it."""
+def _sections(text: str, pieces: Sequence[_Piece]) -> list[tuple[int, Section]]:
+    """The section of each heading, with the place where its text begins."""
     headed = [piece for piece in pieces if piece.heading]
     last = pieces[-1].end if pieces else 0
-    return [
-        (one.end, after.start if after else last, one.heading, after is None or after.level <= one.level)
-        for one, after in zip(headed, [*headed[1:], None], strict=False)
-    ]
+    made: list[tuple[int, Section]] = []
+    open_headings: list[_Piece] = []
+    for one, after in zip(headed, [*headed[1:], None], strict=False):
+        open_headings = [other for other in open_headings if other.level < one.level]
+        above = open_headings[-1].heading if open_headings else ""
+        body = text[one.end : after.start if after else last].strip()
+        whole = after is None or after.level <= one.level
+        made.append((one.end, Section(heading=one.heading, text=body, whole=whole, above=above)))
+        open_headings.append(one)
+    return made
 
 
 def _pieces(document: Document, room: int) -> Iterator[_Piece]:
@@ -136,7 +139,8 @@ def _read_heading(document: Document, start: int, end: int) -> tuple[str, int, i
     """The title a block begins with, where the block's own text begins, and its level; no title: ("", start, 0)."""
     markdown = document.kind == "markdown"
     if not start and (front := _FRONT.match(document.text)):
-        return front["title"].strip("\"' "), front.end(), 0
+        title = _FRONT_TITLE.search(front.group())
+        return title[1].strip("\"' ") if title else "", front.end(), 0
     for pattern in (_ATX, _SETEXT, _QUESTION) if markdown else (_NUMBERED, _CAPITALS, _SETEXT, _QUESTION):
         match = pattern.match(document.text, start, end)
         if match and match["title"].strip():

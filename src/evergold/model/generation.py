@@ -29,11 +29,12 @@ class Skipped(BaseModel, frozen=True, extra="forbid"):
 
 
 class Section(BaseModel, frozen=True, extra="forbid"):
-    """A heading and the text under it, up to the next one. `whole`: no deeper heading goes on with it."""
+    """A heading, the text up to the next one, and the heading `above` it. `whole`: no deeper heading goes on with it."""
 
     heading: str
     text: str
     whole: bool = True
+    above: str = ""
 
 
 class Passage(BaseModel, frozen=True, extra="forbid"):
