@@ -9,6 +9,7 @@ import evergold
 from evergold.conversation import conversation_of
 from evergold.conversation.wholeness import gaps_of
 from evergold.model.trace import Gap, Trace
+from tests.cli.running import evergold as run_evergold
 from tests.ingest.test_strange_files import as_table, ingest
 from tests.rows import each_row
 
@@ -334,3 +335,99 @@ def test_messages_that_come_in_and_go_out_are_a_chat(tmp_path: Path) -> None:
         {"chatId": "s", "direction": "outgoing", "text": "A"},
     ]
     assert texts(read(tmp_path, *rows)) == [("Q", "A")]
+
+
+def ingest_file(folder: Path, document: Any) -> tuple[int, int, list[str]]:
+    """The traces and refusals of `evergold ingest`, and what it says; `...` before documents puts one on each line."""
+    home = folder / str(len(list(folder.iterdir())))
+    home.mkdir()
+    lines = document[1:] if isinstance(document, list) and document[0] is ... else [document]
+    (home / "p.json").write_text("\n".join(map(json.dumps, lines)))
+    ran = run_evergold("ingest", "p.json", "--json", cwd=home)
+    told = [line for line in ran.err.splitlines() if line.startswith("p.json")]
+    return ran.json["traces"], ran.json["rejected"], told
+
+
+def a_chat(number: int, **more: Any) -> dict[str, Any]:
+    return {"id": str(number), "messages": [user(f"Q{number}") | {"time": AT.isoformat()}, bot("A")]} | more
+
+
+@each_row(
+    ("wrap", "place"),
+    [
+        (lambda chats: [..., *chats], "p.json:{}"),
+        (lambda chats: chats, "p.json:1: conversation {} of 5"),
+        (lambda chats: {"conversations": chats}, "p.json:1: conversation {} of 5"),
+    ],
+)
+def test_each_chat_that_is_not_read_is_named_by_its_place(wrap: Any, place: str, tmp_path: Path) -> None:
+    chats = [a_chat(1), a_chat(2, messages=[]), a_chat(3), a_chat(4, messages=[{"said": "x"}]), a_chat(5, messages=[])]
+    reasons = {2: "messages is empty", 4: "the items of messages have said, where a role and a content are looked for"}
+    told = [f"{place.format(at)}: no message is read: {reasons.get(at, reasons[2])}" for at in (2, 4, 5)]
+    assert ingest_file(tmp_path, wrap(chats)) == (2, 3, told)
+
+
+def test_each_line_that_is_no_object_is_named(tmp_path: Path) -> None:
+    told = [f"p.json:{at}: expected an object, got {kind}" for at, kind in ((2, "int"), (4, "str"))]
+    assert ingest_file(tmp_path, [..., a_chat(1), 7, a_chat(2), "x"]) == (2, 2, told)
+
+
+@each_row("beside", ["steps", "events", "logs"])
+def test_a_run_that_is_read_is_not_refused_for_another_list_beside_its_messages(beside: str, tmp_path: Path) -> None:
+    runs = [a_chat(at, **{beside: [{"step": 1, "detail": "x"}]}) for at in range(3)]
+    assert ingest_file(tmp_path, runs) == (3, 0, [])
+    assert ingest_file(tmp_path, {"results": runs}) == (3, 0, [])
+
+
+def test_only_runs_that_are_read_are_counted_as_read(tmp_path: Path) -> None:
+    unread = {"id": "9", "turns": [{"asked": "Q"}]}
+    traces, rejected, told = ingest_file(tmp_path, {"analysis": {"n": 2}, "results": [a_chat(1), unread]})
+    assert (traces, rejected) == (1, 1) and told[0].startswith("p.json:1: conversation 2 of 2: no message is read")
+    assert told[1:] == ["p.json:1: 1 runs are read; what stands beside them is not: analysis (1)"]
+    assert "runs are read" not in str(ingest_file(tmp_path, {"analysis": {"n": 2}, "results": [unread]}))
+
+
+@each_row(
+    ("document", "reader", "meant"),
+    [
+        ({"message": [user("Q"), bot("A")]}, "agent-log", "messages"),
+        ({"id": "1", "mesages": [user("Q"), bot("A")]}, "agent-log", "messages"),
+        ({"simulatons": [{"id": "1", "reward": 1}]}, "agent-log", "simulations"),
+        ({"simulation": [{"id": "1", "reward": 1}]}, "agent-log", "simulations"),
+        ({"span": [{"traceId": "a", "spanId": "b", "name": "x"}]}, "otlp", "spans"),
+        ({"resourceSpan": [{"scopeSpans": []}]}, "otlp", "resourceSpans"),
+        ({"run_typ": "llm", "inputs": {}, "outputs": {}}, "langsmith", "run_type"),
+    ],
+)
+def test_a_misspelt_key_leads_to_its_reader(document: Any, reader: str, meant: str, tmp_path: Path) -> None:
+    traces, rejected, (told,) = ingest_file(tmp_path, document)
+    assert (traces, rejected) == (0, 1) and f"the nearest reader is {reader}" in told
+    assert f"did you mean {meant!r}?" in told.partition("it looks like")[2]
+
+
+def test_a_session_of_copilot_chat_is_read(tmp_path: Path) -> None:
+    fence = {"value": "\n```\n"}
+    called = {"kind": "toolInvocationSerialized", "toolCallId": "t1", "toolId": "find_files", "isComplete": True}
+    called |= {"invocationMessage": {"value": "Searching for `*.css`"}, "pastTenseMessage": {"value": "Found 2 files"}}
+    symbol = {"kind": "inlineReference", "inlineReference": {"name": "main.css"}}
+    first = {
+        "requestId": "r1",
+        "message": {"text": "Where are the colours?", "parts": []},
+        "response": [{"value": "I search."}, called, fence, fence, {"value": "They are in "}, symbol, {"value": "."}],
+        "result": {"timings": {"totalElapsed": 2000}, "metadata": {"sessionId": "s1"}},
+        "timestamp": 1735787045000,
+        "modelId": "copilot/model-1",
+    }
+    second = {"message": {"text": "Thanks?"}, "response": [{"value": "You are "}, {"value": "welcome."}]}
+    session = {"requesterUsername": "ann", "responderUsername": "GitHub Copilot", "requests": [first, second]}
+    one, two = read(tmp_path, session)
+    assert texts([one, two]) == [("Where are the colours?", "They are in main.css."), ("Thanks?", "You are welcome.")]
+    assert (one.session_id, two.session_id, one.user_id, one.metadata["model"]) == (
+        "s1",
+        "s1",
+        "ann",
+        "copilot/model-1",
+    )
+    assert one.started_at == AT and one.ended_at and (one.ended_at - one.started_at).seconds == 2
+    (span,) = one.spans
+    assert (span.name, span.output) == ("find_files", "Found 2 files")

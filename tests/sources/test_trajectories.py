@@ -166,7 +166,7 @@ def test_results_of_simulations_hold_their_rewards_times_and_costs() -> None:
     runs = [{"id": str(at), "messages": spoken, "reward_info": {"reward": at}, **times} for at in range(2)]
     document = json.dumps({"info": {"llm": "m"}, "tasks": [{"id": "0"}], "simulations": runs}, indent=2).encode()
     assert AgentLogs().accepts(document)
-    note, *traces = AgentLogs().read(document.splitlines(keepends=True), "results.json")
+    *traces, note = AgentLogs().read(document.splitlines(keepends=True), "results.json")
     assert str(note) == "results.json: 2 runs are read; what stands beside them is not: info (1), tasks (1)"
     assert isinstance(note, Rejected) and note.is_note
     for value, trace in enumerate(traces):

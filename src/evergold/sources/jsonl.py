@@ -92,16 +92,18 @@ def _short(line: bytes) -> str:
     return line[:SHOWN].decode("utf-8", "replace").strip()
 
 
-# What each reader looks for. The one that misses least is named where no reader knows a file.
+# What each reader looks for. The one that misses least is named where no reader knows a file; a long name says more.
 SIGNS = {
     "native": ("id", "input", "output"),
     "agent-log": ("messages", "role", "content"),
-    "otlp": ("resourceSpans", "scopeSpans", "spans"),
+    "otlp": ("resourceSpans", "scopeSpans", "spans", "traceId", "spanId"),
     "langfuse": ("traceId", "observations", "type"),
     "langsmith": ("run_type", "inputs", "outputs", "trace_id"),
     "mlflow": ("info", "data", "spans"),
     "phoenix": ("context", "span_kind", "attributes"),
 }
+# Other names of what a reader looks for.
+ALIASES = {"agent-log": ("simulations", "conversations", "conversation", "trajectory", "history", "turns")}
 EMPTY = {b"": "the file is empty", b"[]": "the file holds an empty list"}
 
 
@@ -133,6 +135,7 @@ CASE_SIGNS = {
     "promptfoo": ("vars", "assert"),
     "deepeval": ("input", "actual_output", "expected_output"),
 }
+ALIKE = 80  # per cent: `span` and `spans`, not `text` and `context`
 KEY = re.compile(rb'"([\w.-]{1,40})"\s*:')
 CASES = frozenset({"expected_output", "expected", "ideal", "target", "reference", "ground_truth", "answer"})
 LOGS = frozenset({"messages", "conversations", "role", "spans", "run_type", "mapping", "output", "response"})
@@ -144,24 +147,36 @@ def describe(documents: list[Any], signs: Mapping[str, tuple[str, ...]] = SIGNS)
     first = next((one for one in documents if isinstance(one, dict)), None)
     if first is None:
         return f"it looks like JSON values of type {', '.join(sorted({type(one).__name__ for one in documents}))}"
-    keys = set(first)
-    for value in list(first.values()):
-        inner = value[0] if isinstance(value, list) and value else value
-        keys |= set(inner) if isinstance(inner, dict) else set()
+    keys = {*first, *map(bytes.decode, KEY.findall((_show_value(first) or "").encode()))}
     shown = ", ".join(list(first)[:8]) + (", …" if len(first) > 8 else "")
-    nearest = max(signs, key=lambda name: len(keys & set(signs[name])) / len(signs[name]))
+    wanted = {name: (*looked, *ALIASES.get(name, ())) for name, looked in signs.items()}
+    others = keys.difference(*wanted.values())
+    met = {name: _match_names(names, keys, others) for name, names in wanted.items()}
+    # A name that is written otherwise counts a little less.
+    weights = {name: sum(len(sign) - (sign != key) / 2 for sign, key in met[name].items()) for name in signs}
+    nearest = max(signs, key=lambda name: weights[name] / len("".join(signs[name])))
+    misspelt = {sign: key for sign, key in met[nearest].items() if sign != key}
     missing = [name for name in signs[nearest] if name not in keys]
     text = f"it looks like JSON objects with {shown or 'no keys'}; the nearest reader is {nearest}"
     text += f", which misses {', '.join(missing)}" if missing else ""
+    text += "".join(f"; {key!r} is unknown: did you mean {sign!r}?" for sign, key in misspelt.items())
     if signs is CASE_SIGNS:
         return text + ("; what was logged is traces: evergold ingest reads those" if keys & LOGS else "")
     if not CASES.isdisjoint(first) and LOGGED.isdisjoint(first):
         text += "; questions with their answers are cases: evergold import reads those"
-    elif keys.isdisjoint(signs[nearest]):
+    elif keys.isdisjoint(signs[nearest]) and not misspelt:
         text += (
             "; a log of chats needs messages with role and content, or rows with question, answer and a time or session"
         )
     return text
+
+
+def _match_names(names: tuple[str, ...], keys: set[str], others: set[str]) -> dict[str, str]:
+    """Each of the names that is among the keys, or almost one of the others, with its key."""
+    from rapidfuzz import fuzz, process
+
+    near = {name: process.extractOne(name, others, scorer=fuzz.ratio, score_cutoff=ALIKE) or ("",) for name in names}
+    return {name: key for name in names if (key := name if name in keys else near[name][0])}
 
 
 def describe_head(head: bytes, signs: Mapping[str, tuple[str, ...]] = SIGNS) -> str:

@@ -75,6 +75,7 @@ NO_RUNS = OTHERS - {"reward", "info", "steps", "traj", "trajectory", "trajectory
 REQUESTS = frozenset({"metadata", "request", "response", "body", "kwargs", "data", "outputs"})
 KNOWN_NAMES = frozenset({*SPEAKER_KEYS, *SESSIONS, *USERS, "content", "text"}) - {"user", "customer"}
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|\d+")
+_EMPTY_FENCE = re.compile(r"```\s*```")  # around an edit of a file, which is no text
 _BEGINNING = re.compile(rf'\{{\s*"(?:{"|".join(MESSAGE_LISTS)})"'.encode())
 _SPEAKERS = tuple(f'"{key}"'.encode() for key in SPEAKER_KEYS)
 # In a cell of CSV quotes are doubled.
@@ -164,7 +165,7 @@ def runs_in(document: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, i
     """The runs of a file of results, and how much stands beside them; a document that is a run itself holds none."""
     listed = [key for key in (*CHATS, "steps", "events") if isinstance(document.get(key), list)]
     # `conversations` holds the messages of one, or one chat with its messages after the other.
-    if listed and not (listed == ["conversations"] and all(map(list_messages, objects_in(document["conversations"])))):
+    if listed and not (listed == ["conversations"] and any(map(list_messages, objects_in(document["conversations"])))):
         return [], {}
     beside = {key: len(value) for key, value in document.items() if isinstance(value, list | dict) and value}
     for key, value in document.items():
@@ -277,6 +278,8 @@ def as_chat(document: Any) -> Any:
     document = document | {key: decode_json(value) for key, value in texts.items()} if texts else document
     if document.get("schemaType") == "ModelInvocationLog":
         return _logged_invocation(document)
+    if "responderUsername" in document and isinstance(document.get("requests"), list):
+        return _exported_chat(document)
     for key in MESSAGE_LISTS:
         if pairs := _messages_of_pairs(document.get(key)) or _messages_of_rows(document.get(key)):
             return document | {key: pairs}
@@ -381,6 +384,42 @@ def _spoken(item: dict[str, Any]) -> dict[str, Any]:
             "name": item.get("name"),
         } | time
     return {"role": item["role"], "content": item.get("message")} | time
+
+
+def _exported_chat(document: dict[str, Any]) -> dict[str, Any]:
+    """A session of Copilot Chat as VS Code exports it."""
+    messages: list[dict[str, Any]] = []
+    session = document.get("sessionId")
+    for request in objects_in(document["requests"]):
+        result, time = decode_object(request.get("result")), request.get("timestamp")
+        session = session or decode_object(result.get("metadata")).get("sessionId")
+        messages.append({"role": "user", "content": _shown_text(request.get("message")), "time": time})
+        elapsed = decode_object(result.get("timings")).get("totalElapsed")
+        time = time + elapsed if isinstance(time, int) and isinstance(elapsed, int | float) else time
+        reply, text = {"role": "assistant", "model": request.get("modelId"), "time": time}, ""
+        for part in objects_in(request.get("response")):
+            if part.get("kind") in (None, "markdownContent", "inlineReference"):
+                text += _shown_text(part)
+            elif part["kind"] == "toolInvocationSerialized":
+                details, ident = decode_object(part.get("resultDetails")), part.get("toolCallId")
+                given = details.get("input") or {"message": _shown_text(part.get("invocationMessage"))}
+                output = "\n".join(map(_shown_text, objects_in(details.get("output"))))
+                result = {"content": output or _shown_text(part.get("pastTenseMessage")), "tool_call_id": ident}
+                call = {"content": text, "tool_calls": [tool_call(part.get("toolId"), given, ident)]}
+                messages += [reply | call, {"role": "tool", "time": time} | result]
+                text = ""
+        messages += [reply | {"content": text}] if text.strip() else []
+    for message in messages:
+        message["content"] = _EMPTY_FENCE.sub("", message["content"]).strip()
+    return {"session_id": session, "user_id": document.get("requesterUsername"), "messages": messages}
+
+
+def _shown_text(part: Any) -> str:
+    """The text of a part of Copilot Chat, or the name of the file or symbol that it points to."""
+    if not isinstance(part, dict):
+        return part if isinstance(part, str) else ""
+    keys = ("text", "value", "content", "name", "inlineReference", "uri")
+    return next((_shown_text(part[key]) for key in keys if part.get(key)), str(part.get("path", "")).rpartition("/")[2])
 
 
 def _logged_invocation(log: dict[str, Any]) -> dict[str, Any]:

@@ -245,7 +245,6 @@ class _Chat:
 
     def take(self, line: str) -> None:
         if self._old is not None:
-            assert self._old is not None
             if line.startswith(_REPLACE):
                 path = self._before[-1].strip().strip("`*:# ") if self._before else ""
                 edit = {"path": path, "old_string": _text(self._old), "new_string": _text(self._new or [])}

@@ -79,6 +79,7 @@ TOKENS = {
     "input_tokens": ("input_tokens", "prompt_tokens", "promptTokenCount", "inputTokens"),
     "output_tokens": ("output_tokens", "completion_tokens", "candidatesTokenCount", "outputTokens"),
 }
+LISTED = re.compile(r"(?::\d+)?\[")
 STOP = re.compile(r"[A-Z]{4,}[.!]?")
 REWARD = "reward"
 OPENHANDS_KEYS = frozenset({"llm_message", "action", "observation"})
@@ -549,35 +550,50 @@ class AgentLogs:
         # All at once: which agent wrote a log is often known only from a later line.
         parts = list(read_documents(lines, name))
         yield from (part for part in parts if isinstance(part, Rejected))
-        read = join_messages(part for part in parts if not isinstance(part, Rejected))
+        listed = [part for part in parts if not isinstance(part, Rejected)]
+        sizes = Counter(where.rpartition("[")[0] for where, _ in listed)
+        read = [(_number_chat(where, name, sizes), part) for where, part in join_messages(listed)]
         objects = [part for part in read if isinstance(part[1], dict)]
         if tests := [test for where, document in objects for test in list_tests(document, where)]:
             yield from map(read_test, tests)
             return
-        if len(read) > len(objects):
-            yield Rejected(where=name, reason=f"{len(read) - len(objects)} of {len(read)} parts are no objects")
+        for where, part in read:
+            if not isinstance(part, dict):
+                yield Rejected(where=where, reason=f"expected an object, got {type(part).__name__}")
         unpacked: list[tuple[str, dict[str, Any]]] = []
+        beside: dict[str, str] = {}
         for where, document in ((where, join_columns(document)) for where, document in objects):
-            runs, beside = runs_in(document)
-            unpacked += [(where, unwrap(one)) for one in runs or [document]]
-            if runs and beside:
-                left = ", ".join(f"{key} ({size})" for key, size in beside.items())
-                reason = f"{len(runs)} runs are read; what stands beside them is not: {left}"
-                yield Rejected(where=where, reason=reason, is_note=True)
-        untimed = 0
-        for number, run in enumerate(_runs(unpacked)):
+            runs, left = runs_in(document)
+            if runs:
+                beside[where] = ", ".join(f"{key} ({size})" for key, size in left.items())
+            held = ((f"{where}: conversation {n} of {len(runs)}", unwrap(run)) for n, run in enumerate(runs, 1))
+            unpacked += held if runs else [(where, unwrap(document))]
+        untimed, counts = 0, Counter[str]()
+        for number, (where, document, run) in enumerate(_runs(unpacked, name)):
             untimed += run.by_turn and not any(run.times)
             if not run.messages:
-                reason = _describe_missing_messages(unpacked[min(number, len(unpacked) - 1)][1])
-                yield Rejected(where=name, reason=f"no message is read: {reason}")
+                yield Rejected(where=where, reason=f"no message is read: {_describe_missing_messages(document)}")
                 continue
+            counts[where.rpartition(": conversation ")[0]] += 1
             try:
                 yield from _traces(run, self.unit or ("turn" if run.by_turn else "task"), f"{name}:{number}")
             except ValidationError as problem:
-                yield Rejected.of(problem, name, Trace)
+                yield Rejected.of(problem, where, Trace)
+        for where, rest in beside.items():
+            if rest and counts[where]:
+                reason = f"{counts[where]} runs are read; what stands beside them is not: {rest}"
+                yield Rejected(where=where, reason=reason, is_note=True)
         if untimed:
             reason = f"{untimed} chats state no time: their traces have that of their arrival"
             yield Rejected(where=name, reason=reason, is_note=True)
+
+
+def _number_chat(where: str, name: str, sizes: Counter[str]) -> str:
+    """Name the place of a part of a file; in a list by its number, as a person counts."""
+    around, _, index = where.rpartition("[")
+    return (
+        f"{around}: conversation {int(index[:-1]) + 1} of {sizes[around]}" if LISTED.match(where, len(name)) else where
+    )
 
 
 def _describe_missing_messages(document: dict[str, Any]) -> str:
@@ -591,25 +607,26 @@ def _describe_missing_messages(document: dict[str, Any]) -> str:
     return describe([document])
 
 
-def _runs(objects: list[tuple[str, dict[str, Any]]]) -> Iterator[AgentRun]:
+def _runs(objects: list[tuple[str, dict[str, Any]]], name: str) -> Iterator[tuple[str, dict[str, Any], AgentRun]]:
+    """The runs of a file, each with its place and its document; one that is written as events has that of the file."""
     events = [document for _, document in objects]
-    if not events:
-        return
     kinds = {event.get("type") for event in events if isinstance(event.get("type"), str)}
     older_codex = any(event.get("type") == "function_call" and "call_id" in event for event in events)
     if any("sessionId" in event and "message" in event for event in events):
-        yield from claude_code_runs(events)
+        runs = claude_code_runs(events)
     elif older_codex or not kinds.isdisjoint(("session_meta", "response_item")):
-        yield from codex_runs(events)
+        runs = codex_runs(events)
     elif any("source" in event and not OPENHANDS_KEYS.isdisjoint(event) for event in events):
-        yield openhands_run({"history": events})
+        runs = [openhands_run({"history": events})]
     else:
-        yield from (_run(document) for document in events)
+        return ((where, document, _run(document)) for where, document in objects)
+    return ((name, events[-1], run) for run in runs)
 
 
 def _run(document: dict[str, Any]) -> AgentRun:
-    if isinstance(document.get("steps"), list):
-        return atif_run(document)
+    # Beside its messages a run may list steps of another kind.
+    if isinstance(document.get("steps"), list) and (run := atif_run(document)).messages:
+        return run
     if is_conversation(document):
         return conversation_run(document)
     history = document.get("history") if "trajectory" not in document else None
