@@ -103,7 +103,9 @@ def test_an_answer_is_quoted_from_the_passage_that_it_cites(tmp_path: Path) -> N
     steps = "1. Write the order number on the parcel. 2. Take it to the post before 10:30. 3. Keep the receipt of $1,499.00."
     worn = "Worn boots can be returned within 30 days, for store credit only. "
     worn += "Store credit is a voucher that is valid for 2 years."
-    warranty = "The warranty is a promise of the maker to the buyer of a tent."
+    warranty = (
+        "The warranty is a promise of the maker to the buyer of a tent. Tents are covered for 3 years in every country."
+    )
     said = {one["instruction"]: " ".join(without_markers(one["expected_response"]).split()) for one in made}
     assert said == {
         "Can worn boots be returned?": worn,

@@ -35,7 +35,9 @@ def asked(text: str, kind: str = "markdown") -> list[tuple[str, str, str]]:
 
 def test_what_a_heading_names_is_defined_by_a_sentence_under_it() -> None:
     told = "A refund is the price that a customer paid for the goods."
-    assert asked(f"# Refunds\n\n{told} It is a fine day today.") == [("What is a refund?", "definition", told)]
+    whole = f"{told} It comes within a week."  # a definition is quoted with the rest of its paragraph
+    assert asked(f"# Refunds\n\n{whole}\n\nIt is a fine day today.") == [("What is a refund?", "definition", whole)]
+    assert asked(f"# Refunds\n\nIt is a fine day. {told}") == []
     assert not asked(f"# Parcels\n\n{told} It is a fine day today.")
     for praise in (
         "A refund is the best part of many for you.",

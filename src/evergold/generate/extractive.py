@@ -302,7 +302,7 @@ def _askable(question: str) -> bool:
     return (
         4 <= len(words) <= LONGEST_QUESTION
         and not _PRONOUN.search(question)
-        and not re.search(r"[/|<>{}=\[\]:]|\w_\w|\(", question)
+        and not re.search(r"[/|<>{}=\[\]:]|\w_\w|\(|\b(?:we|our|us|nuestr\w+|nosotros)\b", question)
     )
 
 
@@ -446,8 +446,9 @@ def _ask_task(passage: Passage, section: Section, language: str) -> Iterator[Ide
         )
         # Steps that go on after a paragraph between them are not all here.
         more = re.match(r"(?:[2-9]|1\d)\. ", next((one for one in lines[end:] if _ITEM.match(one)), ""))
-        # One paragraph alone is asked about only where the heading or the title names the same.
-        named = len(unit) > 1 or set(Text(match["task"].partition(" ")[2]).content) & set(Text(title).content)
+        # One paragraph answers only where it is all of its section, and the heading or the title names the same.
+        shared = set(Text(match["task"].partition(" ")[2]).content) & set(Text(title).content)
+        named = len(unit) > 1 or (section.whole and len(lines) == 1 and shared)
         if orders and named and not (len(unit) > 1 and more):
             yield from _how(_swap(match["task"]), unit, language, title, "task")
 
@@ -562,7 +563,9 @@ def _swap(text: str) -> str:
 def _ask_what(passage: Passage, section: Section, language: str) -> Iterator[Idea]:
     """What a heading or a title names, where a sentence under it says what that is."""
     named = {_name_words(_title(section.heading)), _name_words(passage.title if section == passage.sections[0] else "")}
-    for sentence in (one for line in _quote(section.text)[:3] for one in sentences(line)):
+    for line in _quote(section.text)[:3]:
+        # The sentence that defines begins its paragraph, all of which is the answer.
+        sentence = next(iter(sentences(line)), "")
         match = _DEFINES[language].match(sentence)
         if match is None:
             continue
@@ -577,16 +580,12 @@ def _ask_what(passage: Passage, section: Section, language: str) -> Iterator[Ide
             or not _DISTINGUISHES.search(kind)
         ):
             continue
-        if (
-            not _complete([sentence])
-            or any(words.search(sentence) for words in (_POINTS, _OURS))
-            or _PRAISE.match(kind)
-        ):
+        if not _complete([line]) or any(words.search(sentence) for words in (_POINTS, _OURS)) or _PRAISE.match(kind):
             continue
         subject = subject[0].lower() + subject[1:] if match["article"] else subject
         question = f"What {being} {subject}?" if language == "en" else f"¿Qué {being} {subject}?"
         if not _PRONOUN.search(question):
-            yield Idea(instruction=question, method="definition", basis=sentence)
+            yield Idea(instruction=question, method="definition", basis=line)
             return
 
 
