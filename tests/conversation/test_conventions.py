@@ -109,6 +109,22 @@ def test_only_the_first_choice_is_the_answer() -> None:
     assert [one["content"] for one in (*exchange.input, *exchange.output)] == ["Hi", "Hello"]
 
 
+def test_calls_in_the_name_of_a_tool_are_the_assistants() -> None:
+    parts = [{"type": "tool_call", "id": "c", "name": "f", "arguments": {}}]
+    calls = [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+    written = json.dumps([{"role": "Tool", "parts": parts}])
+    assert exchange_of(span({"gen_ai.output.messages": written})).output[0]["role"] == "assistant"
+    named = [
+        ("gen_ai.user.message", {"content": "Hi"}),
+        ("gen_ai.choice", {"role": "tool", "tool_calls": json.dumps(calls), "finish_reason": "tool_calls"}),
+        ("gen_ai.tool.message", {"content": "42", "id": "c"}),
+        ("gen_ai.assistant.message", {"content": "Hello"}),
+    ]
+    exchange = exchange_of(span(metadata={"events": [{"name": name, "attributes": own} for name, own in named]}))
+    assert [one["role"] for one in exchange.input] == ["user", "assistant", "tool"]
+    assert exchange.input[1]["tool_calls"] == calls and exchange.output == [{"role": "assistant", "content": "Hello"}]
+
+
 def test_a_span_that_says_nothing_has_no_exchange() -> None:
     assert not exchange_of(span(output=None)) and not exchange_of(span({"http.method": "GET"}, output="x"))
 

@@ -52,6 +52,16 @@ def test_calls_of_messages_in_a_row_are_one_message() -> None:
     assert problems == []
 
 
+def test_results_printed_into_one_text_are_parted() -> None:
+    calls = [call(id=one, arguments=f'{{"n": "{one}"}}') for one in "12"]
+    kept: dict[str, Any] = {"name": "f", "kind": "tool"}
+    made = [Span(**kept, id=f"s{one}", input=f'{{"n": "{one}"}}', output=f'{{"n": "{one}"}}') for one in "12"]
+    messages, problems = pair_results(
+        [asked(*calls), result("{'n': '1'}\n{'n': '2'}", id="1"), ANSWER], tool_runs(made)
+    )
+    assert [message["content"] for message in messages[1:3]] == ['{"n": "1"}', '{"n": "2"}'] and problems == []
+
+
 def test_a_text_between_two_calls_keeps_them_apart() -> None:
     messages, _ = pair_results([asked(call(id="1")), asked(call(id="2"), content="now the other")], ())
     assert len(messages) == 2

@@ -30,6 +30,14 @@ def test_the_root_speaks_for_the_trace() -> None:
     assert told.metadata["failed_spans"] == ["step 2"]
 
 
+def test_an_answered_trace_does_not_fail_by_the_error_of_its_tool() -> None:
+    error: dict[str, Any] = {"failed": True, "error": "expired"}
+    tool = facts(1, 0, "tool", has_output=False, **error)
+    assert summarise([facts(0, kind="agent", **error), tool, facts(2, 0, "llm", **error)]).status == "completed"
+    assert summarise([facts(0, kind="agent", has_output=False, **error), tool]).status == "failed"
+    assert summarise([facts(0, kind="agent", **error), facts(1, 0, "llm", **error)]).status == "failed"
+
+
 def test_without_a_speaking_root_the_first_and_last_model_call_do() -> None:
     told = summarise(
         [facts(3, 0, "llm"), facts(0, has_input=False, has_output=False), facts(1, 0, "tool"), facts(2, 0, "llm")]

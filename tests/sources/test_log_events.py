@@ -37,6 +37,12 @@ def test_a_message_beside_a_span_becomes_a_step_below_it() -> None:
     assert line_of(answer).output == "Hello" and line_of(answer).input is None
 
 
+def test_a_body_that_a_logger_wrote_as_text_is_a_message() -> None:
+    body = '{"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "due", "arguments": "{}"}}]}'
+    (step,) = spans(log("gen_ai.assistant.message", body=body)).spans
+    assert step.attributes["tool_calls"][0]["id"] == "c"
+
+
 def test_the_same_record_is_the_same_step() -> None:
     one, again, other = spans(
         log("gen_ai.choice", {"a": 1}), log("gen_ai.choice", {"a": 1}), log("gen_ai.choice")
@@ -75,6 +81,29 @@ def test_events_of_claude_code_are_a_trace_for_each_prompt() -> None:
     assert received.spans[1].end_ns - received.spans[1].start_ns == 10**9
     assert [span.failed for span in received.spans] == [False, False, True, True]
     assert lines[2].metadata["error"] == "boom"
+
+
+def test_answers_and_arguments_among_the_events_of_claude_code_are_read() -> None:
+    given = {
+        "session.id": "s",
+        "prompt.id": "p",
+        "tool_name": "due",
+        "tool_use_id": "c",
+        "tool_input": '{"book":"Emma"}',
+    }
+    called, answered = (
+        line_of(span)
+        for span in spans(
+            log("tool_result", given | {"tool_parameters": "{}"}, trace_id=None, span_id=None),
+            log("assistant_response", given | {"response": "Friday."}, trace_id=None, span_id=None),
+        ).spans
+    )
+    assert (called.kind, called.input, answered.kind, answered.output) == (
+        "tool",
+        '{"book":"Emma"}',
+        "event",
+        "Friday.",
+    )
 
 
 def test_a_prompt_without_a_session_is_left_out() -> None:

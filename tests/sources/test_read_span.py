@@ -139,6 +139,26 @@ def test_the_span_events_of_the_second_generation(choice: dict[str, Any]) -> Non
     assert (said.kind, said.input, said.output) == ("llm", QUESTION, ANSWER)
 
 
+def test_an_assistants_message_that_ends_the_events_is_the_answer() -> None:
+    told = [
+        ("gen_ai.user.message", {"content": QUESTION}),
+        (
+            "gen_ai.choice",
+            {"role": "tool", "tool_calls": '[{"id": "c", "function": {"name": "f", "arguments": "{}"}}]'},
+        ),
+        ("gen_ai.tool.message", {"content": "42", "id": "c"}),
+        ("gen_ai.assistant.message", {"content": ANSWER}),
+    ]
+    said = read({"gen_ai.operation.name": "chat"}, [WireEvent(name, 1, fields) for name, fields in told])
+    assert (said.input, said.output) == (QUESTION, ANSWER)
+
+
+def test_a_system_prompt_alone_does_not_hide_the_question() -> None:
+    alone = flat("llm.input_messages", OPENAI_IN[:1], "message.")
+    assert read(alone | {"ai.prompt": json.dumps({"system": "Be brief.", "prompt": QUESTION})}).input == QUESTION
+    assert read(alone).input == "Be brief."
+
+
 def test_the_older_content_events() -> None:
     events = [
         WireEvent("gen_ai.content.prompt", 1, {"gen_ai.prompt": json.dumps(OPENAI_IN)}),

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evergold.conversation.message import (
+    CHOICE,
     INSTRUCTING,
     KNOWN_ROLES,
     Message,
     Piece,
     calls_in,
+    count_asked,
     decode_json,
     decode_list,
     decode_object,
@@ -30,7 +32,6 @@ from evergold.model.trace import Span
 Attributes = dict[str, Any]
 
 MESSAGE_EVENTS = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message")
-CHOICE = "gen_ai.choice"
 EXCHANGE = ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.tool.definitions")
 # What a client of OpenInference writes beside the parameters: the rest of the request, and of a whole response.
 NO_PARAMETERS = frozenset(
@@ -103,13 +104,12 @@ def _otel_gen_ai(span: Span, attributes: Attributes) -> Exchange:
             {key: next((source[key] for source in sources if source.get(key)), None) for key in EXCHANGE}
         )
     if not exchange:
-        for event, own in zip(events, fields, strict=True):
-            name = str(event.get("name"))
-            if name in MESSAGE_EVENTS:
-                exchange.input += event_messages(name, own)
-            # With n > 1 each choice is an event; the first is what the app used.
-            elif name == CHOICE and not exchange.output:
-                exchange.output += event_messages(name, own)
+        named = zip((str(event.get("name")) for event in events), fields, strict=True)
+        spoken = [(name, own) for name, own in named if name in MESSAGE_EVENTS or name == CHOICE]
+        asked = count_asked([name for name, _ in spoken])
+        exchange.input = [message for name, own in spoken[:asked] for message in event_messages(name, own)]
+        # With n > 1 each choice is an event; the first is what the app used.
+        exchange.output = next((made for name, own in spoken[asked:] if (made := event_messages(name, own))), [])
     if not exchange:
         # `gen_ai.content.prompt` and `gen_ai.content.completion`: JSON or a text under one attribute.
         for own in fields:

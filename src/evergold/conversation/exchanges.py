@@ -10,8 +10,8 @@ from dataclasses import replace
 from itertools import chain, groupby
 from typing import Any
 
-from evergold.conversation.conventions import CHOICE, MESSAGE_EVENTS, Exchange, event_messages, exchange_of
-from evergold.conversation.message import INSTRUCTING, Message, decode_json, prints, text_of
+from evergold.conversation.conventions import MESSAGE_EVENTS, Exchange, event_messages, exchange_of
+from evergold.conversation.message import CHOICE, INSTRUCTING, Message, decode_json, prints, text_of
 from evergold.conversation.pairs import holds_question, ids_of_lost_calls, restore_calls
 from evergold.conversation.reader import ANSWER_KEYS, messages_in
 from evergold.conversation.tools import attributes_of, tools_in

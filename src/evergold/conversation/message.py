@@ -14,7 +14,7 @@ Instrumentation writes values as texts, which are decoded here:
 import ast
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import orjson
@@ -180,6 +180,7 @@ ROLES = {
     "developer": "developer",
 }
 KNOWN_ROLES = frozenset(ROLES.values())
+CHOICE = "gen_ai.choice"
 INSTRUCTING = frozenset({"system", "developer"})
 CALL_NAMES = ("name", "tool_name", "toolName", "function_name", "functionName", "FunctionName", "Name")
 CALL_ARGUMENTS = (
@@ -352,12 +353,21 @@ def messages_of_pieces(role: str, pieces: Iterable[Piece], extra: dict[str, Any]
 
 
 def _message(role: str, parts: list[Any], calls: list[Any], reasoning: list[str]) -> Message:
-    message: Message = {"role": role, "content": content_of(list(parts))}
+    # Some senders name the tool as who calls it.
+    message: Message = {"role": "assistant" if calls and role == "tool" else role, "content": content_of(list(parts))}
     if calls:
         message["tool_calls"] = list(calls)
     if reasoning:
         message["extra"] = {"reasoning": "\n\n".join(reasoning)}
     return message
+
+
+def count_asked(names: Sequence[str]) -> int:
+    """Of message events of one call, how many were sent: the choices at the end answer, or the assistant's last message."""
+    asked = len(names)
+    while asked and names[asked - 1] == CHOICE:
+        asked -= 1
+    return asked - (asked == len(names) and asked > 1 and names[-1] == "gen_ai.assistant.message")
 
 
 def text_of(message: Message) -> str:

@@ -131,8 +131,10 @@ def _separate_result(message: Message, results: Sequence[Message], made: dict[in
     """Give the first of several calls its own result, where a framework put those of all of them into one text."""
     runs = [made.get(id(call)) for call in message["tool_calls"]]
     texts = [run.result for run in runs if run is not None and run.result is not None]
+    # A tool's span may have its result as JSON where the message has it as Python prints it.
+    ways = (texts, [str(decode_json(text)) for text in texts])
     for result in results:
-        if len(texts) == len(runs) and text_of(result).strip() == "\n".join(texts).strip():
+        if len(texts) == len(runs) and text_of(result).strip() in ("\n".join(way).strip() for way in ways):
             result["content"] = texts[0]
 
 

@@ -175,9 +175,10 @@ def _with_calls(pieces: list[Piece], item: dict[str, Any]) -> list[Piece]:
 
 
 def _tool_result(item: dict[str, Any], content: Any, extra: dict[str, Any]) -> list[Message] | None:
-    """A tool's message; None where its parts are results that name their calls themselves."""
+    """A tool's message; None where its parts are results that name their calls themselves, or where it only calls."""
     pieces = pieces_of(content)
-    if any(piece.kind == "result" for piece in pieces):
+    kinds = {piece.kind for piece in pieces}
+    if "result" in kinds or kinds == {"call"} or (not pieces and any(item.get(key) for key in CALL_KEYS)):
         return None
     parts = [piece.value for piece in pieces if piece.kind == "content"]
     # Text parts are kept as parts; everything else a tool returned stays as it was, because it is data.

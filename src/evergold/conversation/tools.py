@@ -27,6 +27,7 @@ IDENT_ATTRIBUTES = (
     "tool_call_id",
     "tool.id",
     "call_id",
+    "tool_use_id",
 )
 PARAMETERS = "tool.parameters"
 ARGUMENT_ATTRIBUTES = ("gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments", PARAMETERS, "input.value")

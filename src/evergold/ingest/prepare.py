@@ -161,7 +161,7 @@ def summarise_many(spans: Sequence[SpanFacts]) -> TraceSummary:
     metadata, cost = _metadata(ordered, root, stated)
     return TraceSummary(
         name=stated.get("trace_name") or (root or ordered[0]).name,
-        status="started" if decisive is None else "failed" if decisive.failed else "completed",
+        status="started" if decisive is None else "failed" if _is_failure(decisive, ordered) else "completed",
         started=min((span.started for span in ordered if span.started), default=""),
         ended=max(span.ended for span in ordered),
         session_id=stated.get("session_id"),
@@ -183,6 +183,15 @@ def summarise_many(spans: Sequence[SpanFacts]) -> TraceSummary:
         metadata=metadata,
         cost=cost,
     )
+
+
+def _is_failure(root: SpanFacts, ordered: Sequence[SpanFacts]) -> bool:
+    """Whether a trace failed: not where whoever answered fails only by the error of a tool, which the sender passes on."""
+    if not (root.failed and root.has_output):
+        return root.failed
+    errors = {span.stated.get("error") for span in ordered if span.failed and span.kind == "tool"} - {None}
+    answering = (span for span in ordered if span.failed and (span is root or span.kind == "llm"))
+    return any(not span.has_output or span.stated.get("error") not in errors for span in answering)
 
 
 def _list_each(ordered: Sequence[SpanFacts], key: str) -> list[Any]:

@@ -10,6 +10,7 @@ import hashlib
 from typing import Any
 
 from evergold.model.values import canonical_json
+from evergold.sources.conventions.messages import parse_json
 from evergold.sources.conventions.read_span import message_of
 from evergold.sources.conventions.scores import RESULT_EVENT
 from evergold.sources.spans import Attributes, Received, WireEvent, WireLog, WireSpan
@@ -44,7 +45,9 @@ def _span(log: WireLog) -> WireSpan | None:
     if name.startswith(CLAUDE):
         return _claude_step(log, name.removeprefix(CLAUDE))
     if name.startswith("gen_ai.") and log.trace_id and log.span_id:
-        fields = {**log.event.attributes, **(log.body if isinstance(log.body, dict) else {})}
+        # Loggers of applications write the body as text.
+        body = parse_json(log.body)
+        fields = {**log.event.attributes, **(body if isinstance(body, dict) else {})}
         attributes: Attributes = {}
         if name != DETAILS:
             message = message_of(WireEvent(name, log.event.time_ns, fields))
@@ -83,7 +86,10 @@ def _claude_step(log: WireLog, name: str) -> WireSpan | None:
             "gen_ai.usage.cost": _number(given.get("cost_usd")),
         }
     elif name == "tool_result":
-        attributes |= {KIND: "tool", "tool.name": given.get("tool_name"), "input.value": given.get("tool_parameters")}
+        arguments = given.get("tool_input") or given.get("tool_parameters")
+        attributes |= {KIND: "tool", "tool.name": given.get("tool_name"), "input.value": arguments}
+    elif name == "assistant_response":
+        attributes |= EVENT | {"output.value": given.get("response")}
     else:
         attributes |= EVENT
     known = {key: value for key, value in attributes.items() if value is not None}

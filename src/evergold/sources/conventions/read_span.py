@@ -20,7 +20,15 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from evergold.conversation.message import as_json, is_numbered, split_thinking, unflatten
+from evergold.conversation.message import (
+    CHOICE,
+    INSTRUCTING,
+    as_json,
+    count_asked,
+    is_numbered,
+    split_thinking,
+    unflatten,
+)
 from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
 from evergold.sources.conventions.messages import INPUT, OUTPUT, input_text, output_text, parse_json
 from evergold.sources.conventions.scores import ANNOTATED, RESULT_EVENT, WireScore
@@ -385,10 +393,13 @@ def _kind(attributes: Attributes, plan: AttributePlan) -> str:
 
 def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan) -> str | None:
     # None: nothing is said so far; empty: the question has no text, so that instructions do not stand for it.
-    text = None
+    text = lone = None
     # Flattened messages first: they hold the roles, which a plain `input.value` beside them lacks.
     for prefix in plan.listed_input:
-        text = text or input_text(unflatten(attributes, prefix))
+        listed = unflatten(attributes, prefix)
+        text = text or input_text(listed)
+        if text and _only_instructs(listed):
+            text, lone = None, text  # the question stands elsewhere, if anywhere
     for key in plan.stated_input:
         if not text:
             stated = _arguments(attributes[key]) if key in ARGUMENTS else input_text(attributes[key])
@@ -402,7 +413,14 @@ def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan)
         text = _mime_value(attributes, INPUT)
     for key in plan.instructions if attributes.get("gen_ai.operation.name") != "create_agent" else ():
         text = input_text(attributes[key]) if text is None else text
-    return text or None
+    return text or lone
+
+
+def _only_instructs(listed: Any) -> bool:
+    """Whether a list of messages is one system prompt."""
+    only = listed[0] if isinstance(listed, list) and len(listed) == 1 else None
+    message = only.get("message", only) if isinstance(only, dict) else None
+    return isinstance(message, dict) and message.get("role") in INSTRUCTING
 
 
 def _arguments(value: Any) -> str | None:
@@ -420,7 +438,9 @@ def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan
     for key in plan.json_output:
         text = output_text(attributes[key]) if text is None else text
     if text is None and events:
-        parsed = _event_messages(events, ("gen_ai.choice",)) or _event_value(
+        messages = [event for event in events if event.name == CHOICE or event.name in MESSAGE_EVENTS]
+        answers = messages[count_asked([event.name for event in messages]) :]
+        parsed = [message_of(event) for event in answers] or _event_value(
             events, "gen_ai.output.messages", "gen_ai.completion"
         )
         text = output_text(parsed)
