@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 
 from evergold.api.app import create_app
 from evergold.settings import Settings
+from tests.patience import PATIENCE
 from tests.rows import try_each
 
 pytestmark = pytest.mark.slow
@@ -26,7 +27,7 @@ def description(tmp_path_factory: pytest.TempPathFactory) -> Iterator[schemathes
     home = tmp_path_factory.mktemp("fuzz") / "home"
     app = create_app(Settings(home=home, server_hosts=("testserver",), server_token="fuzz"))
     with TestClient(app, base_url="http://localhost"):
-        yield schemathesis.openapi.from_asgi("/openapi.json", app).exclude(path_regex="/events$")
+        yield schemathesis.openapi.from_asgi("/openapi.json", app, timeout=PATIENCE).exclude(path_regex="/events$")
 
 
 STEADY = settings(suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)

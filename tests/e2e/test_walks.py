@@ -284,6 +284,7 @@ def test_a_word_inside_chinese_text_is_looked_for(opened: Open, desk: str) -> No
     hands = hands_of(page)
     hands.press("/")
     hands.write(page.get_by_label("Search traces"), "订阅")
+    expect(page.get_by_text("End of the list: 1 trace")).to_be_visible()
     expect(page.get_by_role("list", name="Traces").locator("mark").first).to_have_text("订阅")
     hands.click(page.get_by_role("list", name="Traces").get_by_role("link").first)
     expect(page.get_by_text("在设置里。").last).to_be_visible()

@@ -9,7 +9,7 @@ from tests.faults import fuzz, kill, outage, soak
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("times", [4, pytest.param(60, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("times", [12, pytest.param(60, marks=pytest.mark.campaign)])
 def test_kills_lose_double_and_halve_nothing(tmp_path: Path, times: int) -> None:
     summary = kill.run(tmp_path, kill.Plan(times=times, seed=7))
     assert summary.acknowledged and summary.good(), summary.problems
