@@ -158,7 +158,7 @@ def test_agreement_and_progress_are_counted_from_what_was_said(pairwise: Review)
     found = pairwise.agreement()
     assert (found["shared"], found["fleiss"]["value"], found["pairs"][0]["cohen"]["value"]) == (2, 1.0, 1.0)
     told = pairwise.progress()
-    assert told["datasets"] == [{"dataset": "live", "total": 1, "validated": 1, "dismissed": 1}]
+    assert told["datasets"] == [{"dataset": "live", "total": 1, "candidates": 0, "validated": 1, "dismissed": 1}]
     assert [(row["reviewer"], row["approve"], row["dismiss"]) for row in told["reviewers"]] == [
         ("ana", 1, 1),
         ("bo", 1, 1),
