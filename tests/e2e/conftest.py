@@ -1,12 +1,12 @@
 """A real server with sample data, and a real browser that fails a test on any error the page reports."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 import evergold
 from evergold.settings import Settings
@@ -16,6 +16,15 @@ from tests.e2e.pages import a_browser, a_page
 from tests.e2e.sample import cases, records
 
 TRACES = 260
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.when == "call":
+        item.stash[FAILED] = report.failed
+    return report
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +80,7 @@ class Opener:
     browser: Browser
     complaints: list[str] = field(default_factory=list)
     contexts: list[BrowserContext] = field(default_factory=list)
+    waiting: list[Request] = field(default_factory=list)
 
     def __call__(self, url: str, *, expected: str = "", **options: Any) -> Page:
         """`expected` is a text that a console error of this page may contain: a test of a failure provokes it."""
@@ -83,6 +93,9 @@ class Opener:
 
         page.on("console", heard)
         page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
+        page.on("request", lambda request: self.waiting.append(request))
+        page.on("requestfinished", lambda request: self.waiting.remove(request))
+        page.on("requestfailed", lambda request: self.waiting.remove(request))
         page.goto(url)
         if url.startswith("http"):
             # Chromium may drop clicks on a page that it has not drawn yet.
@@ -91,9 +104,14 @@ class Opener:
 
 
 @pytest.fixture
-def opened(browser: Browser) -> Iterator[Callable[..., Page]]:
+def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Page]]:
     opener = Opener(browser)
     yield opener
+    if request.node.stash.get(FAILED, False):
+        for context in opener.contexts:
+            for page in context.pages:
+                print(f"{page.url} shows:\n{page.locator('body').inner_text()}")  # pytest shows it with the failure
+        print("requests without an answer:", *(waiting.url for waiting in opener.waiting), sep="\n")
     for context in opener.contexts:
         context.close()
     assert opener.complaints == []

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -37,3 +38,11 @@ def a_page(browser: Browser, **options: Any) -> Page:
     context = browser.new_context(**{"viewport": DESK, "reduced_motion": "reduce", **options})
     context.set_default_timeout(WAIT_MS)
     return context.new_page()
+
+
+def wait_until(page: Page, expression: str) -> None:
+    """Wait for an expression of JavaScript; the page's own waiting evaluates text, which our pages forbid."""
+    deadline = monotonic() + WAIT_MS / 1000
+    while not page.evaluate(expression):
+        assert monotonic() < deadline, f"never true: {expression}"
+        page.wait_for_timeout(50)

@@ -15,7 +15,7 @@ from evergold.model.trace import Span, Trace
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.api.serving import served
-from tests.e2e.pages import a_page
+from tests.e2e.pages import a_page, wait_until
 from tests.e2e.pictures import PICTURES
 from tests.e2e.review_cases import fill
 from tests.e2e.review_data import serious_faults
@@ -69,7 +69,7 @@ def test_a_verdict_is_of_the_case_in_view_whatever_the_server_does_meanwhile(bro
     page = a_reviewer(browser, server, "ana", "?kind=chat&dataset=live&id=chat-0")
     page.get_by_text("chat-0 · live").wait_for()
     # The next case is loaded ahead; until then a verdict would wait for the server.
-    page.wait_for_function("performance.getEntriesByType('resource').some((one) => one.name.includes('chat-1'))")
+    wait_until(page, "performance.getEntriesByType('resource').some((one) => one.name.includes('chat-1'))")
     page.wait_for_load_state("networkidle")
     held: list[Route] = []
     page.route("**/api/v1/decisions*", lambda route: held.append(route))

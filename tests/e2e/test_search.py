@@ -9,6 +9,7 @@ from evergold.model.trace import Trace
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.api.serving import served
+from tests.e2e.pages import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -57,10 +58,10 @@ def test_a_hit_is_shown_in_the_list_and_marked_in_the_trace(opened: Open, worksh
     rows.first.click()
     call = page.get_by_role("group", name="Result").get_by_text("waiting for a médano pole")
     expect(call).to_be_in_viewport()
-    page.wait_for_function(f"{HIGHLIGHTED}.join() === 'médano,pole'")
+    wait_until(page, f"{HIGHLIGHTED}.join() === 'médano,pole'")
 
 
 def test_a_hit_in_an_earlier_turn_is_unfolded(opened: Open, workshop: str) -> None:
     page = opened(f"{workshop}/traces/repair?q=repair+tents")
     expect(page.get_by_text("Do you repair tents?").last).to_be_in_viewport()
-    page.wait_for_function(f"{HIGHLIGHTED}.slice(0, 2).join() === 'repair,tents'")
+    wait_until(page, f"{HIGHLIGHTED}.slice(0, 2).join() === 'repair,tents'")

@@ -6,6 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.pages import wait_until
+
 pytestmark = pytest.mark.slow
 
 Open = Callable[..., Page]
@@ -50,7 +52,7 @@ GAPS = """() => {
 def test_rows_touch_and_never_overlap_after_a_filter_and_beside_a_record(
     opened: Open, address: str, position: int
 ) -> None:
-    page = opened(f"{address}/traces", viewport={"width": 1440, "height": 900}, bypass_csp=True)
+    page = opened(f"{address}/traces", viewport={"width": 1440, "height": 900})
     rows = page.get_by_role("list", name="Traces").get_by_role("link")
     expect(rows.first).to_be_visible()
     page.get_by_role("button", name="Filters").click()
@@ -60,9 +62,9 @@ def test_rows_touch_and_never_overlap_after_a_filter_and_beside_a_record(
     expect(page.get_by_text("End of the list")).to_be_visible()
     rows.nth(position).click()
     expect(page.get_by_role("tab", name="Spans")).to_be_visible()
-    page.wait_for_function(f"({GAPS})().length === 0")
+    wait_until(page, f"({GAPS})().length === 0")
     page.get_by_role("button", name="Close and go back to the list").click()
-    page.wait_for_function(f"({GAPS})().length === 0")
+    wait_until(page, f"({GAPS})().length === 0")
 
 
 def test_spans_are_a_tree_with_timings_and_open(opened: Open, address: str) -> None:
