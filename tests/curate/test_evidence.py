@@ -97,7 +97,7 @@ def test_candidates_are_left_out_everywhere_until_they_are_asked_for(ws: Workspa
         build, _ = ws.builds.freeze_as("live", out=tmp_path / chosen.value, filters={"candidates": chosen.value})
         assert build.cases == count
         run = ws.bench.plan(RunSpec(dataset="live", model="recorded", metrics=("exact_match",), candidates=chosen))
-        assert run.cases == count
+        assert (run.cases, run.candidates_left_out) == (count, int(chosen == Candidates.EXCLUDE))
     assert ws.cases.candidates_beside(CaseFilter(dataset="live")) == 1
     lines = [json.loads(line) for line in (tmp_path / "include.jsonl").read_text().splitlines()]
     assert {line["evidence"] for line in lines} == {"silence", "outcome"}

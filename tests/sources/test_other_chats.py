@@ -367,6 +367,12 @@ def test_each_chat_that_is_not_read_is_named_by_its_place(wrap: Any, place: str,
     assert ingest_file(tmp_path, wrap(chats)) == (2, 3, told)
 
 
+@each_row("wrap", [lambda chats: [..., *chats], lambda chats: chats, lambda chats: {"conversations": chats}])
+def test_a_file_may_begin_with_chats_without_messages(wrap: Any, tmp_path: Path) -> None:
+    chats = [a_chat(1, messages=[]), a_chat(2, messages=[]), a_chat(3)]
+    assert ingest_file(tmp_path, wrap(chats))[:2] == (1, 2)
+
+
 def test_each_line_that_is_no_object_is_named(tmp_path: Path) -> None:
     told = [f"p.json:{at}: expected an object, got {kind}" for at, kind in ((2, "int"), (4, "str"))]
     assert ingest_file(tmp_path, [..., a_chat(1), 7, a_chat(2), "x"]) == (2, 2, told)

@@ -137,6 +137,7 @@ def plan_run(spec: RunSpec, frozen: Frozen, metrics: Sequence[NamedMetric], prov
         cost=0.0 if name.plugin == "recorded" else cost(provider(name.plugin), name.address, sent, made),
         smallest_visible_effect=planned_effect(len(cases), spec.trials),
         derived_tools=derived_tools,
+        candidates_left_out=frozen.candidates_left_out,
         assumes="four characters per token, answers as long as the expected ones, no repaired verdicts, two runs that "
         "differ on a quarter of pass/fail cases, 80 % power at 5 %",
     )

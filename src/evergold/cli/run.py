@@ -134,7 +134,11 @@ def run_command(workspace: Workspace, **options: Any) -> int:
 
 
 def _print_plan(plan: Plan) -> None:
+    from evergold.model.case import candidates_left_out
+
     echo(f"{plan.dataset} {plan.version}: {plan.cases} cases against {plan.model}")
+    if plan.candidates_left_out:
+        echo(f"           {candidates_left_out(plan.candidates_left_out)}")
     echo(f"  calls    {plan.calls} of the model, {plan.judge_calls} of the judge")
     echo(f"  tokens   about {plan.input_tokens:,} in, {plan.output_tokens:,} out ({_price(plan.cost)})")
     if plan.judge is not None:

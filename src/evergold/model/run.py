@@ -590,7 +590,8 @@ class Board(BaseModel, frozen=True):
 
 
 class Plan(BaseModel, frozen=True):
-    """An estimate; what it rests on is said in `assumes`. `derived_tools` counts cases whose tool schemas are derived."""
+    """An estimate; what it rests on is said in `assumes`. `derived_tools` counts cases whose tool schemas are derived,
+    `candidates_left_out` the cases of the dataset that nobody has confirmed."""
 
     dataset: str
     version: str
@@ -608,6 +609,7 @@ class Plan(BaseModel, frozen=True):
     cost: float | None
     smallest_visible_effect: float | None
     derived_tools: int = 0
+    candidates_left_out: int = 0
     assumes: str
 
 

@@ -5610,7 +5610,8 @@ export interface components {
         };
         /**
          * Plan
-         * @description An estimate; what it rests on is said in `assumes`. `derived_tools` counts cases whose tool schemas are derived.
+         * @description An estimate; what it rests on is said in `assumes`. `derived_tools` counts cases whose tool schemas are derived,
+         *     `candidates_left_out` the cases of the dataset that nobody has confirmed.
          */
         Plan: {
             /** Dataset */
@@ -5657,6 +5658,11 @@ export interface components {
              * @default 0
              */
             derived_tools: number;
+            /**
+             * Candidates Left Out
+             * @default 0
+             */
+            candidates_left_out: number;
             /** Assumes */
             assumes: string;
         };

@@ -566,7 +566,9 @@ def begins_with_conversation(head: bytes) -> bool:
         return speaks or (not columns.isdisjoint(MESSAGE_LISTS) and any(sign in head for sign in _CELL_SPEAKERS))
     text = head.strip().removeprefix(b"[").lstrip()
     try:
-        document = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))[0]
+        document, rest = _decode_first(text.decode("utf-8", "replace"))
+        while rest and (document == [] or _is_without_messages(document)):  # it says nothing; the next may
+            document, rest = _decode_first(rest)
         # A page of an interface.
         page = objects_in(document.get("data")) if isinstance(document, dict) else []
         document = as_chat(page[0] if page else document)
@@ -577,6 +579,16 @@ def begins_with_conversation(head: bytes) -> bool:
         )
     except (ValueError, RecursionError):
         return _BEGINNING.match(text) is not None and any(sign in head for sign in _SPEAKERS)
+
+
+def _decode_first(text: str) -> tuple[Any, str]:
+    """The first document of a text, and what is behind it."""
+    document, end = json.JSONDecoder().raw_decode(text)
+    return document, text[end:].lstrip(" \t\r\n,]")
+
+
+def _is_without_messages(document: Any) -> bool:
+    return isinstance(document, dict) and any(document.get(key) == [] for key in MESSAGE_LISTS)
 
 
 def is_conversation(document: Any) -> bool:
