@@ -24,9 +24,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
+from evergold import plugins
+
 SCRIPT = Path(sys.executable).parent / "evergold"
 # Modules of commands and what they load; the rest is loaded by the command itself, as always.
-LOADED = ("evergold.cli", "evergold.workspace", "evergold.api.app", "evergold.bench.runner", "evergold.judge")
+LOADED = tuple(
+    f"evergold.{name}" for name in ("cli", "workspace", "api", "alerts", "build", "extract", "bench.runner", "judge")
+)
 CLIENT = """#!{python} -IS
 import json, os, signal, socket, sys
 call = socket.socket(socket.AF_UNIX)
@@ -94,6 +98,9 @@ def _load() -> None:
         package = import_module(name)
         for module in _below(package):
             import_module(module)
+    for group in plugins.GROUPS:
+        for name in plugins.names(group):
+            plugins.factory(group, name)
     gc.freeze()
 
 

@@ -72,10 +72,13 @@ class fresh_plugins:
     def __enter__(self) -> None:
         self._patch.setattr(plugins, "_faults", {})
         self._patch.setattr(plugins, "_failed", Counter())
-        plugins._entry_points.cache_clear()
-        sys.modules.pop("hostile_package", None)
+        self._forget()
 
     def __exit__(self, *_: object) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        plugins._installed.cache_clear()
         plugins._entry_points.cache_clear()
         sys.modules.pop("hostile_package", None)
 
