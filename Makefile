@@ -58,7 +58,7 @@ test: setup programs  ## everything CI checks
 
 # More processes than cores: tests in the browser and with servers wait more than they compute.
 suite: $(VENV) $(DIST) $(COMPILED)
-	$(BIN)/pytest -n 5 --dist worksteal --durations=10
+	$(BIN)/pytest -n 5 --dist loadgroup --durations=10
 
 # One process compiles the tests and what they import; in a new clone each of the five would do it for itself.
 $(COMPILED): $(VENV)
