@@ -62,7 +62,20 @@ def test_queue_claims_assignments_and_views(server: str) -> None:
         assert bo.delete("/review/assignments", params={**CASE, "reviewer": "bo"}).status_code == 204
         assert ana.put("/review/views", json={"name": "Peru", "query": {"text": "Peru"}}).json()["owner"] == "ana"
         assert [view["name"] for view in bo.get("/review/views").json()] == ["Peru"]
-        assert ana.delete("/review/views", params={"name": "Peru"}).status_code == 204
+        (listed,) = bo.get("/views", params={"page": "review"}).json()
+        assert (listed["name"], listed["owner"]) == ("Peru", "ana") and "q=Peru" in listed["address"]
+        kept = {"page": "review", "name": "Done", "address": "part=done&set=live&id=c1&kind=odd&q=%C2%BFx%3F"}
+        assert ana.put("/views", json=kept).status_code == 200
+        query = bo.get("/review/views").json()[0]["query"]
+        assert {name: query[name] for name in ("part", "dataset", "text")} == {
+            "part": "done",
+            "dataset": "live",
+            "text": "¿x?",
+        }
+        assert query["status"] is query["kind"] is None, "as the page reads its address"
+        assert ana.put("/review/views", json={"name": "long", "query": {"tag": "x" * 10_000}}).status_code == 400
+        assert ana.delete("/views", params={"page": "review", "name": "Peru"}).status_code == 204
+        assert ana.delete("/review/views", params={"name": "Done"}).status_code == 204
 
 
 def test_bulk_progress_and_agreement(server: str) -> None:

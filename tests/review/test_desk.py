@@ -7,7 +7,8 @@ from sqlalchemy import text
 
 from evergold.errors import BadInput, Conflict, Incomplete, NotFound
 from evergold.model.case import Case, CaseStatus, ReviewState
-from evergold.model.review import CaseKey, Decision, Edit, QueueQuery, ReviewVerdict, SavedView, Standing, VersionedKey
+from evergold.model.case_actions import SavedView
+from evergold.model.review import CaseKey, Decision, Edit, QueueQuery, ReviewVerdict, Standing, VersionedKey
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.case.writes import Author, put_cases

@@ -19,7 +19,9 @@ import pytest
 from sqlalchemy import Connection, create_engine, inspect, text
 
 from evergold.errors import Refused, Unavailable
+from evergold.model.case_actions import ListPage, ListView
 from evergold.model.overview import Grouping, Period
+from evergold.model.review import QueueOrder, QueuePart, QueueQuery
 from evergold.model.trace import Span, Trace
 from evergold.settings import Settings
 from evergold.store import Store
@@ -78,7 +80,9 @@ def rows_of(settings: Settings, columns: Callable[[Connection, str], list[str]])
         for name in TABLES & set(inspect(connection).get_table_names()):
             query = f"SELECT {', '.join(columns(connection, name))} FROM {name}"
             found = [dict(row) for row in connection.execute(text(query)).mappings()]
-            tables[name] = sorted((row for row in found if row.get("name") != "schema.compatible"), key=repr)
+            # Views of the queue came from a table of their own, which a test below holds.
+            kept = (row for row in found if row.get("name") != "schema.compatible" and row.get("page") != "review")
+            tables[name] = sorted(kept, key=repr)
         return tables
 
 
@@ -238,6 +242,37 @@ def test_stored_traces_are_priced_by_their_calls(settings: Settings) -> None:
         assert workspace.intake.get("reported").cost_source == "reported"
         figures = workspace.overviews.traffic(Period.DAY, Grouping.MODEL).total.figures
         assert (figures.traces, figures.cost_known) == (4, 0.75)
+    assert shape_of(settings) == whole
+
+
+def test_saved_views_of_the_queue_are_kept_with_those_of_lists(settings: Settings) -> None:
+    kept = ListView(page=ListPage.REVIEW, name="mine", address="kind=qa")
+    with Workspace.open(settings) as workspace:
+        workspace.operations.keep_view(kept)
+        whole = shape_of(settings)
+    query = QueueQuery(
+        dataset="ü & b", text="¿where? 100%", part=QueuePart.DONE, needs_look=False, order=QueueOrder.VALUE
+    )
+    saved = {"mine": query, "open": QueueQuery(), "every": QueueQuery(status=None)}
+    moment = "2026-01-02T03:04:05.000Z"
+    change(
+        settings,
+        "CREATE TABLE saved_views (name TEXT PRIMARY KEY, owner TEXT, body TEXT, created_at TEXT)",
+        *(
+            f"INSERT INTO saved_views VALUES ('{name}', 'ana', '{query.model_dump_json()}', '{moment}')".replace(
+                ":", r"\:"
+            )
+            for name, query in saved.items()
+        ),
+        "UPDATE alembic_version SET version_num = '0028'",
+    )
+    with Workspace.open(settings) as workspace:
+        views = {view.name: view for view in workspace.review.views()}
+        assert views["mine"].query.kind == "qa" and views["mine (2)"].query == query
+        assert [views[name].query for name in ("open", "every")] == [saved["open"], saved["every"]]
+        assert all(view.owner == "ana" for view in views.values() if view.name != "mine")
+        assert str(views["every"].created_at).startswith("2026-01-02 03:04:05")
+        assert len(workspace.operations.views(ListPage.REVIEW)) == len(views) == 4
     assert shape_of(settings) == whole
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, text
 from evergold.errors import NotFound
 from evergold.model.access import LOCAL, Holder, Role
 from evergold.model.case_actions import ListPage, ListView
-from evergold.model.review import AssignmentState, CaseKey, Questionnaire, ReviewAnswer, ReviewQuestion, SavedView
+from evergold.model.review import AssignmentState, CaseKey, Questionnaire, ReviewAnswer, ReviewQuestion
 from evergold.model.trace import Correction, Score
 from evergold.store import Store
 from evergold.store.case.questions import (
@@ -22,15 +22,12 @@ from evergold.store.case.questions import (
 from evergold.store.case.reviews import (
     assignments_of,
     assignments_to,
-    delete_view,
     drop_view,
     hold,
     keep_view,
     kept_views,
     release,
     renew,
-    save_view,
-    views,
 )
 from evergold.store.case.writes import Author, put_cases
 from evergold.store.facts import count, fact, put_fact, read_counters
@@ -162,11 +159,11 @@ def test_assignments_and_views(store: Store) -> None:
         assert not renew(connection, KEY, "al", 120), "an assignment has no lease"
         assert release(connection, KEY, "jo") and not release(connection, KEY, "jo")
         for owner in ("jo", "al"):
-            save_view(connection, SavedView(name="mine", owner=owner), LOCAL)
-        assert [view.owner for view in views(connection)] == ["jo"], "it stays its author's"
-        delete_view(connection, "mine", LOCAL)
-        with pytest.raises(NotFound, match="no saved view 'mine'"):
-            delete_view(connection, "mine", LOCAL)
+            keep_view(connection, ListView(page=ListPage.REVIEW, name="mine", address="", owner=owner), LOCAL)
+        assert [view.owner for view in kept_views(connection, ListPage.REVIEW)] == ["jo"], "it stays its author's"
+        drop_view(connection, ListPage.REVIEW, "mine", LOCAL)
+        with pytest.raises(NotFound, match="no view 'mine' of review"):
+            drop_view(connection, ListPage.REVIEW, "mine", LOCAL)
         for address in ("a=1", "a=2"):
             keep_view(connection, ListView(page=ListPage.CASES, name="mine", address=address), LOCAL)
         keep_view(connection, ListView(page=ListPage.TRACES, name="mine", address="b=1"), LOCAL)

@@ -9,6 +9,7 @@ from evergold.api.requests import Caller, Opened, Router, Who
 from evergold.model.access import Moderation
 from evergold.model.build import ValueChange
 from evergold.model.case import Assertion, Case, CaseId
+from evergold.model.case_actions import SavedView
 from evergold.model.flow import BaseCandidate, BaseCheck, CodeChange, Evidence, FileAtCommit, ProvedRow
 from evergold.model.limits import UtcTime
 from evergold.model.review import (
@@ -27,7 +28,6 @@ from evergold.model.review import (
     ReviewProgress,
     ReviewVerdict,
     RowsTaken,
-    SavedView,
     VersionedKey,
 )
 
@@ -200,7 +200,7 @@ def progress(workspace: Opened, day_began: UtcTime | None = None) -> ReviewProgr
 
 @router.get("/review/views")
 def views(workspace: Opened) -> list[SavedView]:
-    """Saved views."""
+    """Saved views of the queue, as queries; the same as `GET /api/v1/views?page=review`."""
     return workspace.review.views()
 
 

@@ -1,14 +1,17 @@
 """Actions on cases and lists: write or change cases, make them from traces, upload files, keep views; repeats of questions."""
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import parse_qsl, urlencode
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
 from evergold.model.case import Answer, Assertion, CaseKind, CaseStatus, EntryType, ReviewState, TierEvidence
+from evergold.model.faults import faults_of
 from evergold.model.limits import UtcTime
-from evergold.model.review import CaseKey
+from evergold.model.review import CaseKey, QueuePart, QueueQuery
 from evergold.model.trace import Ident
 
 # Cases in one request: they change in one transaction, which must not hold up other writers for long.
@@ -170,3 +173,50 @@ class ListView(BaseModel, frozen=True, extra="forbid"):
     address: Annotated[str, Field(max_length=10_000), AfterValidator(require_query)]
     owner: str = ""
     created_at: UtcTime | None = None
+
+
+IN_ADDRESS = {
+    "text": "q",
+    "dataset": "set",
+    "entry_type": "type",
+}  # what the address of the review page calls otherwise
+
+
+def queue_address(query: Mapping[str, Any]) -> str:
+    """Write a query of the review queue as the page has it in its address; a blank status stands for every status."""
+    stated = {name: value for name, value in query.items() if value not in (None, "") or name == "status"}
+    return urlencode({IN_ADDRESS.get(name, name): "" if value is None else value for name, value in stated.items()})
+
+
+class SavedView(BaseModel, frozen=True, extra="forbid"):
+    """A view of the review queue: a `ListView` of that page, with its address read as a query."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    owner: str = ""
+    query: QueueQuery = QueueQuery()
+    created_at: UtcTime | None = None
+
+    @classmethod
+    def of(cls, view: ListView) -> Self:
+        """Read a view of the page; what its address has besides a query is left out, as the page does."""
+        stated = dict(parse_qsl(view.address, keep_blank_values=True))
+        given = {name: value for name in QueueQuery.model_fields if (value := stated.get(IN_ADDRESS.get(name, name)))}
+        if stated.get("status") == "" or (given.get("part") == QueuePart.DONE and "status" not in stated):
+            given["status"] = None  # type: ignore[assignment]
+        try:
+            query = QueueQuery.model_validate(given)
+        except ValidationError as problem:
+            unknown = {fault.field for fault in faults_of(problem.errors())}
+            query = QueueQuery.model_validate({name: given[name] for name in given.keys() - unknown})
+        return cls(query=query, **view.model_dump(include={"name", "owner", "created_at"}))
+
+    @model_validator(mode="after")
+    def require_address(self) -> Self:
+        """Refuse a query that is too long for an address."""
+        self.as_list_view()
+        return self
+
+    def as_list_view(self) -> ListView:
+        given = self.model_dump(include={"name", "owner", "created_at"})
+        address = queue_address(self.query.model_dump(mode="json"))
+        return ListView(page=ListPage.REVIEW, address=address, **given)

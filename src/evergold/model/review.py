@@ -303,13 +303,6 @@ class QueuePage(BaseModel, frozen=True, extra="forbid"):
     counts: dict[str, int]
 
 
-class SavedView(BaseModel, frozen=True, extra="forbid"):
-    name: Annotated[str, Field(min_length=1, max_length=200)]
-    owner: str = ""
-    query: QueueQuery = QueueQuery()
-    created_at: UtcTime | None = None
-
-
 class HistoryEntry(BaseModel, frozen=True, extra="forbid"):
     """One thing that happened to a case: a revision of it, or an opinion on it."""
 

@@ -473,14 +473,6 @@ review_answers = table(
     comment="The last answer of each reviewer to each question of a case; `rev` names the content it was given on.",
 )
 
-saved_views = table(
-    "saved_views",
-    Column("name", Text, primary_key=True),
-    word("owner"),
-    Column("body", Text, nullable=False),
-    time_of("created_at"),
-)
-
 list_views = table(
     "list_views",
     *texts("page", "name", primary_key=True),

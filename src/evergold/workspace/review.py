@@ -9,6 +9,7 @@ from evergold.errors import BadInput, Conflict, NotFound
 from evergold.extract.evidence import BaseCommits, EvidenceRoom
 from evergold.model.access import LOCAL, Holder, Role
 from evergold.model.case import Assertion, Case, CaseKind, ReviewState
+from evergold.model.case_actions import ListPage, SavedView
 from evergold.model.review import (
     Agreement,
     AssignmentState,
@@ -47,9 +48,6 @@ class Review:
     assignments = make_reader(hands.assignments_to)
     questions = make_reader(questionnaire_of)
     answer = make_writer(asking.answer)
-    views = make_reader(hands.views)
-    save_view = make_writer(hands.save_view)
-    delete_view = make_writer(hands.delete_view)
     moderations = make_reader(hands.list_moderations)
 
     def __init__(self, store: Store, settings: Settings, order: "ReviewOrder") -> None:
@@ -169,6 +167,16 @@ class Review:
                 record_moderation(connection, by, "deleted", what, reviewer)
 
         self._store.db.write(work)
+
+    def views(self) -> list[SavedView]:
+        """List the views of the queue that are kept with those of other lists."""
+        return [SavedView.of(view) for view in self._store.read(hands.kept_views, ListPage.REVIEW)]
+
+    def save_view(self, view: SavedView, by: Holder = LOCAL) -> SavedView:
+        return SavedView.of(self._store.write(hands.keep_view, view.as_list_view(), by))
+
+    def delete_view(self, name: str, by: Holder = LOCAL) -> None:
+        self._store.write(hands.drop_view, ListPage.REVIEW, name, by)
 
     def agreement(self, dataset: str | None = None) -> Agreement:
         with self._store.db.read() as connection:

@@ -1507,7 +1507,7 @@ export interface paths {
         };
         /**
          * Views
-         * @description Saved views.
+         * @description Saved views of the queue, as queries; the same as `GET /api/v1/views?page=review`.
          */
         get: operations["views_api_v1_review_views_get"];
         /**
@@ -7033,7 +7033,10 @@ export interface components {
              */
             confirmed: number;
         };
-        /** SavedView */
+        /**
+         * SavedView
+         * @description A view of the review queue: a `ListView` of that page, with its address read as a query.
+         */
         SavedView: {
             /** Name */
             name: string;

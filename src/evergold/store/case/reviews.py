@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
-    Table,
     Text,
     bindparam,
     case,
@@ -38,7 +37,6 @@ from evergold.model.review import (
     QueuePart,
     QueueQuery,
     ReviewVerdict,
-    SavedView,
     Standing,
 )
 from evergold.store.case.cases import CaseFilter, apply_filter, entry_id_of, with_case
@@ -53,11 +51,9 @@ from evergold.store.schema import (
     moderations,
     review_assignments,
     review_standings,
-    saved_views,
     utc_now,
 )
 
-ViewT = TypeVar("ViewT", SavedView, ListView)
 TITLE_LENGTH = 160
 
 _entry = eval_dataset.c
@@ -357,50 +353,13 @@ def _assignments(connection: Connection, query: Select[Any]) -> list[Assignment]
     return [Assignment(id=row["case_id"], **{name: row[name] for name in same}) for row in rows]
 
 
-def save_view(connection: Connection, view: SavedView, by: Holder = LOCAL) -> SavedView:
-    """Store a view, and give it as stored; one of the same name is replaced."""
-    row = {"name": view.name, "body": dumps(view.query.model_dump(mode="json"))}
-    return _replace_view(connection, saved_views, saved_views.c.name == view.name, row, view, by)
-
-
-def views(connection: Connection) -> list[SavedView]:
-    table = saved_views.c
-    query = select(table.name, table.owner, table.created_at, table.body.label("query")).order_by(table.name)
-    return [SavedView(**dict(row) | {"query": loads(row["query"])}) for row in connection.execute(query).mappings()]
-
-
-def delete_view(connection: Connection, name: str, by: Holder = LOCAL) -> None:
-    if not _remove_view(connection, saved_views, saved_views.c.name == name, name, by, "deleted"):
-        raise NotFound(f"no saved view {name!r}")
-
-
 def keep_view(connection: Connection, view: ListView, by: Holder = LOCAL) -> ListView:
-    """Store a view, and give it as stored; one of the same name is replaced."""
-    row = {"page": view.page.value, "name": view.name, "body": view.address}
-    return _replace_view(connection, list_views, _is_view(view.page, view.name), row, view, by)
-
-
-def _replace_view(
-    connection: Connection, table: Table, same: ColumnElement[bool], row: dict[str, str], view: ViewT, by: Holder
-) -> ViewT:
-    """A view that a moderator changes stays its author's."""
+    """Store a view, and give it as stored; one of the same name is replaced, and stays its author's."""
     moment = now()
-    owner = _remove_view(connection, table, same, view.name, by, "replaced") or by.name or view.owner
-    connection.execute(insert(table), row | {"owner": owner, "created_at": moment})
+    owner = _remove_view(connection, view.page, view.name, by, "replaced") or by.name or view.owner
+    row = {"page": view.page.value, "name": view.name, "body": view.address, "owner": owner, "created_at": moment}
+    connection.execute(insert(list_views), row)
     return view.model_copy(update={"owner": owner, "created_at": datetime.fromisoformat(moment)})
-
-
-def _remove_view(
-    connection: Connection, table: Table, same: ColumnElement[bool], name: str, by: Holder, action: str
-) -> str | None:
-    """Delete a view where there is one; whose it was (somebody's without a name is the caller's), or None."""
-    owner = connection.execute(select(table.c.owner).where(same)).scalar()
-    if owner is None:
-        return None
-    if by.check_author(owner, f"the view {name!r}"):
-        record_moderation(connection, by, action, f"view {name} of {table.name.split('_')[0]}", owner)
-    connection.execute(delete(table).where(same))
-    return owner or by.name or "local"
 
 
 def kept_views(connection: Connection, page: ListPage) -> list[ListView]:
@@ -413,12 +372,20 @@ def kept_views(connection: Connection, page: ListPage) -> list[ListView]:
 
 
 def drop_view(connection: Connection, page: ListPage, name: str, by: Holder = LOCAL) -> None:
-    if not _remove_view(connection, list_views, _is_view(page, name), name, by, "deleted"):
+    if not _remove_view(connection, page, name, by, "deleted"):
         raise NotFound(f"no view {name!r} of {page.value}")
 
 
-def _is_view(page: ListPage, name: str) -> ColumnElement[bool]:
-    return (list_views.c.page == page.value) & (list_views.c.name == name)
+def _remove_view(connection: Connection, page: ListPage, name: str, by: Holder, action: str) -> str | None:
+    """Delete a view where there is one; whose it was (somebody's without a name is the caller's), or None."""
+    same = (list_views.c.page == page.value) & (list_views.c.name == name)
+    owner = connection.execute(select(list_views.c.owner).where(same)).scalar()
+    if owner is None:
+        return None
+    if by.check_author(owner, f"the view {name!r}"):
+        record_moderation(connection, by, action, f"view {name} of {page.value}", owner)
+    connection.execute(delete(list_views).where(same))
+    return owner or by.name or "local"
 
 
 def list_moderations(connection: Connection, limit: int = 100) -> list[Moderation]:

@@ -10,8 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.schema import CreateColumn
 
+from evergold.model.case_actions import queue_address
 from evergold.prices import MODEL_KINDS, add_costs
-from evergold.store.database.rows import loads, run_sql
+from evergold.store.database.rows import loads, read_column, run_sql
 from evergold.store.schema import metadata, remarks, spans
 from evergold.store.text_index import BEFORE_CONVERSATIONS, TRACE_INDEXES
 
@@ -143,6 +144,24 @@ def index_conversations(connection: Connection) -> None:
     run_sql(connection, "INSERT INTO trace_words_due (seq) SELECT seq FROM traces")
 
 
+def join_views(connection: Connection) -> None:
+    """Put the saved views of the review queue among those of lists; one whose name is taken there gets a number."""
+    add_missing(connection)
+    if not inspect(connection).has_table("saved_views"):
+        return
+    taken = set(read_column(connection, "SELECT name FROM list_views WHERE page = 'review'"))
+    for row in run_sql(connection, "SELECT name, owner, body, created_at FROM saved_views ORDER BY name").mappings():
+        names = (row["name"], *(f"{row['name']} ({number})" for number in range(2, len(taken) + 3)))
+        name = next(one for one in names if one not in taken)
+        taken.add(name)
+        statement = (
+            "INSERT INTO list_views (page, name, owner, body, created_at) VALUES ('review', :name, :owner, :body, :at)"
+        )
+        address, at = queue_address(loads(row["body"])), row["created_at"]
+        run_sql(connection, statement, name=name, owner=row["owner"], body=address, at=at)
+    run_sql(connection, "DROP TABLE saved_views")
+
+
 MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "0019": make_baseline,
     "0020": add_missing,  # moderations
@@ -154,5 +173,6 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "0026": add_answer_facts,
     "0027": index_conversations,
     "0028": add_missing,  # regions of problems
+    "0029": join_views,
 }
 HEAD = max(MIGRATIONS)

@@ -10,33 +10,34 @@ import classes from "./FilterBar.module.css";
 
 type Page = Schemas["ListPage"];
 
-export function Views({ page }: { page: Page }) {
+/** The views that are kept of a list, and how one is kept under a name and removed. */
+export function useKeptViews(page: Page) {
   const client = useQueryClient();
+  const onSuccess = () => client.invalidateQueries({ queryKey: ["views", page] });
+  const views = useQuery({
+    queryKey: ["views", page],
+    queryFn: () => unwrap(api.GET("/api/v1/views", { params: { query: { page } } })),
+  });
+  const keep = useMutation({
+    mutationFn: (view: { name: string; address: string }) =>
+      unwrap(api.PUT("/api/v1/views", { body: { page, owner: "", ...view } })),
+    onSuccess,
+  });
+  const remove = useMutation({
+    mutationFn: (name: string) => unwrap(api.DELETE("/api/v1/views", { params: { query: { page, name } } })),
+    onSuccess,
+  });
+  return { views, keep, remove };
+}
+
+export function Views({ page }: { page: Page }) {
   const navigate = useNavigate();
   const mayKeep = useMay("reviewer");
   const mayChange = useMayChange();
   const [opened, setOpened] = useState(false);
   const [name, setName] = useState("");
-  const views = useQuery({
-    queryKey: ["views", page],
-    queryFn: () => unwrap(api.GET("/api/v1/views", { params: { query: { page } } })),
-  });
+  const { views, keep, remove } = useKeptViews(page);
   const { ref, removing } = useRemoval<HTMLDivElement>(views.data?.length ?? 0, "[data-remove]", "input");
-  const renew = () => client.invalidateQueries({ queryKey: ["views", page] });
-  const keep = useMutation({
-    mutationFn: () => {
-      const body = { page, name: name.trim(), address: window.location.search.slice(1), owner: "" };
-      return unwrap(api.PUT("/api/v1/views", { body }));
-    },
-    onSuccess: () => {
-      setName("");
-      void renew();
-    },
-  });
-  const remove = useMutation({
-    mutationFn: (gone: string) => unwrap(api.DELETE("/api/v1/views", { params: { query: { page, name: gone } } })),
-    onSuccess: renew,
-  });
   return (
     <Popover opened={opened} onChange={setOpened} position="bottom-end" shadow="md" width={300} trapFocus returnFocus>
       <Popover.Target>
@@ -82,7 +83,8 @@ export function Views({ page }: { page: Page }) {
             className={classes.keep}
             onSubmit={(event) => {
               event.preventDefault();
-              if (name.trim()) keep.mutate();
+              const view = { name: name.trim(), address: window.location.search.slice(1) };
+              if (view.name) keep.mutate(view, { onSuccess: () => setName("") });
             }}
           >
             <TextInput

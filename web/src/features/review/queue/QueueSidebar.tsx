@@ -4,23 +4,23 @@ import { useState } from "react";
 import { useMayChange, useMe } from "@/api/access";
 import { FilterBar } from "@/ui/filterbar/FilterBar";
 import type { Field } from "@/ui/filterbar/fields";
+import { useKeptViews } from "@/ui/filterbar/Views";
 import { useShortcuts } from "@/ui/shortcuts";
 import { CaseList, CaseRow, StateMark } from "../desk";
 import desk from "../desk.module.css";
-import {
-  assign,
-  type Key,
-  type QueueItem,
-  sayMany,
-  useDeleteView,
-  useFacets,
-  useRefresh,
-  useSaveView,
-  useViews,
-  type Verdict,
-} from "./data";
+import { assign, type Key, type QueueItem, sayMany, useFacets, useRefresh, type Verdict } from "./data";
 import classes from "./queue.module.css";
-import { filtersOf, KINDS, type PARTS, type QueueView, REVIEWS, STANDINGS, STATUSES, TYPES, viewOf } from "./view";
+import {
+  addressOf,
+  KINDS,
+  type PARTS,
+  type QueueView,
+  REVIEWS,
+  readQueueView,
+  STANDINGS,
+  STATUSES,
+  TYPES,
+} from "./view";
 
 type QueueFiltersProps = { view: QueueView; onView: (view: QueueView) => void };
 type Part = (typeof PARTS)[number];
@@ -89,22 +89,24 @@ function useFields(): Field<QueueView>[] {
 function KeptViews({ view, onView }: QueueFiltersProps) {
   const [naming, setNaming] = useState(false);
   const [name, setName] = useState("");
-  const views = useViews();
-  const save = useSaveView();
-  const drop = useDeleteView();
+  const { views, keep, remove } = useKeptViews("review");
   const mayChange = useMayChange();
   return (
     <div className={classes.views}>
       {(views.data ?? []).map((saved) => (
         <span key={saved.name} className={classes.view}>
-          <Button size="compact-xs" variant="default" onClick={() => onView(viewOf(saved.query ?? {}))}>
+          <Button
+            size="compact-xs"
+            variant="default"
+            onClick={() => onView(readQueueView(Object.fromEntries(new URLSearchParams(saved.address))))}
+          >
             {saved.name}
           </Button>
           {mayChange(saved.owner) && (
             <CloseButton
               size="xs"
               aria-label={`Delete the view ${saved.name}`}
-              onClick={() => drop.mutate(saved.name)}
+              onClick={() => remove.mutate(saved.name)}
             />
           )}
         </span>
@@ -113,7 +115,7 @@ function KeptViews({ view, onView }: QueueFiltersProps) {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            if (name.trim()) save.mutate({ name: name.trim(), filters: filtersOf(view) });
+            if (name.trim()) keep.mutate({ name: name.trim(), address: addressOf(view) });
             setNaming(false);
           }}
         >

@@ -1,5 +1,5 @@
 /** The queue's questions to the server, and the verbs of a reviewer. */
-import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { api, type Schemas, unwrap } from "@/api/client";
 
@@ -154,35 +154,6 @@ export const assign = (cases: Key[], reviewer: string) =>
       body: { cases: cases.map(({ dataset, id }) => ({ dataset, id })), reviewer },
     }),
   );
-
-export function useViews() {
-  return useQuery({ queryKey: ["review", "views"], queryFn: () => unwrap(api.GET("/api/v1/review/views")) });
-}
-
-export function useSaveView() {
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: ({ name, filters }: { name: string; filters: Filters }) =>
-      unwrap(
-        api.PUT("/api/v1/review/views", {
-          body: {
-            name,
-            owner: "",
-            query: { status: "active", text: "", ...filters, order: filters.order ?? "oldest" },
-          },
-        }),
-      ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["review", "views"] }),
-  });
-}
-
-export function useDeleteView() {
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: (name: string) => unwrap(api.DELETE("/api/v1/review/views", { params: { query: { name } } })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["review", "views"] }),
-  });
-}
 
 export const useProgress = () =>
   useQuery({

@@ -58,12 +58,7 @@ export function filtersOf(view: QueueView): Filters {
   return withoutBlanks({ ...same, dataset: set, entry_type: type, text: q, status });
 }
 
-export function viewOf(filters: Filters): QueueView {
-  return readQueueView({
-    ...filters,
-    q: filters.text,
-    set: filters.dataset,
-    type: filters.entry_type,
-    dataset: undefined,
-  });
+/** The address under which a view is kept: without the case on the desk. */
+export function addressOf({ dataset: _dataset, id: _id, show: _show, ...view }: QueueView): string {
+  return new URLSearchParams(withoutBlanks(view)).toString();
 }
