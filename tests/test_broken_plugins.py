@@ -78,7 +78,7 @@ class fresh_plugins:
         self._forget()
 
     def _forget(self) -> None:
-        plugins._installed.cache_clear()
+        plugins._read_entry_points.cache_clear()
         plugins._entry_points.cache_clear()
         sys.modules.pop("hostile_package", None)
 

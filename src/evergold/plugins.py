@@ -38,7 +38,7 @@ GROUPS = tuple(MEMBERS)
 
 
 @cache
-def _installed() -> Any:
+def _read_entry_points() -> Any:
     """Read the entry points of every package, once: each look reads a file of each package."""
     return entry_points()
 
@@ -48,7 +48,7 @@ def _entry_points(group: str) -> dict[str, EntryPoint]:
     if group not in GROUPS:
         raise BadInput(describe_unknown("plug-in group", group, GROUPS))
     results: dict[str, EntryPoint] = {}
-    for point in _installed().select(group=f"evergold.{group}"):
+    for point in _read_entry_points().select(group=f"evergold.{group}"):
         other = results.setdefault(point.name, point)
         # The same package may be visible twice (installed, and as a source tree); only different code is a conflict.
         if other.value != point.value:
