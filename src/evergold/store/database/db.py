@@ -26,12 +26,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, Executable, Row, event
+from sqlalchemy import Connection, Engine, Row, event
 from sqlalchemy.exc import DBAPIError
 
 from evergold.errors import Unavailable
 from evergold.store.database.engines import WRITE_LOCK_SECONDS, DatabaseLimits, DatabaseWatch, open_engines, sqlite_file
 from evergold.store.database.failures import explain_errors, explanation, met_another_server, sqlite_code
+from evergold.store.database.rows import run_sql
 
 ASK_SECONDS = 4.0
 LOCKS = Path("/proc/locks")
@@ -306,10 +307,10 @@ class Database:
         with explain_errors(self.url), self._reader_engine.connect() as connection:
             yield connection
 
-    def rows(self, query: Executable) -> Sequence[Row[Any]]:
-        """All rows of one query."""
+    def rows(self, query: str, **values: Any) -> Sequence[Row[Any]]:
+        """All rows of one query, given with its named parameters."""
         with self.read() as connection:
-            return connection.execute(query).all()
+            return run_sql(connection, query, **values).all()
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:

@@ -13,9 +13,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
-from sqlalchemy import BigInteger, Connection, CursorResult, Float, Integer, Table, Text, text
-from sqlalchemy.dialects.postgresql import insert as postgres_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy import BigInteger, Connection, CursorResult, Float, Integer, Table, Text, bindparam, text
 from sqlalchemy.exc import DBAPIError
 
 from evergold.prices import Cost
@@ -183,8 +181,11 @@ def _amount(value: Any) -> float | None:
 
 
 def run_sql(connection: Connection, statement: str, **values: Any) -> CursorResult[*tuple[Any, ...]]:
-    """Run a statement with its named parameters."""
-    return connection.execute(text(statement), values)
+    """Run a statement with its named parameters; a tuple is a list of values, as in `name IN :names`, which holds for none of
+    an empty one."""
+    lists = {name: value or (None,) for name, value in values.items() if isinstance(value, tuple)}
+    bound = text(statement).bindparams(*(bindparam(name, expanding=True) for name in lists))
+    return connection.execute(bound, values | lists)
 
 
 def read_column(connection: Connection, query: str, **values: Any) -> list[Any]:
@@ -240,10 +241,9 @@ def _copy_rows(connection: Connection, table: Table | str, columns: Sequence[str
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows that are not there yet; the ones that are stay as they are."""
+    """Insert rows of the same columns that are not there yet; the ones that are stay as they are."""
     if rows:
-        make = postgres_insert if connection.dialect.name == "postgresql" else sqlite_insert
-        connection.execute(make(table).on_conflict_do_nothing(), rows)
+        insert_rows(connection, table, list(rows[0]), [tuple(row.values()) for row in rows], new_only=True)
 
 
 def rows_among(connection: Connection, query: str, values: Values, then: str = "") -> Iterator[Any]:

@@ -11,21 +11,7 @@ from functools import partial, reduce
 from typing import Any, Literal, NamedTuple, Self
 
 import orjson
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    Update,
-    and_,
-    case,
-    delete,
-    exists,
-    func,
-    or_,
-    select,
-    tuple_,
-    update,
-)
+from sqlalchemy import Connection
 
 from evergold.model.case import Case
 from evergold.model.run import (
@@ -39,44 +25,27 @@ from evergold.model.run import (
     Usage,
 )
 from evergold.store.database.db import Database
-from evergold.store.database.rows import batches, dumps, insert_new, insert_rows, loads
-from evergold.store.schema import attempt_steps, attempts, measurements, response_cache, run_cases, runs
+from evergold.store.database.rows import batches, dumps, insert_rows, loads, read_value, run_sql
+from evergold.store.schema import attempt_steps, attempts, measurements, response_cache
 
 Key = tuple[str, int]
 AttemptOrder = Literal["case", "worst"]
 
-_COLUMNS = (attempts.c.case_id, attempts.c.trial, attempts.c.body)
-_KEY = (attempts.c.case_id, attempts.c.trial)
-_measured_key = tuple_(measurements.c.case_id, measurements.c.trial)
+_ATTEMPTS = "SELECT a.case_id, a.trial, a.body FROM attempts a"
+_BY_KEY = "ORDER BY a.case_id, a.trial"
+_OF_CASES = "run_id = :run AND case_id IN :cases"
+# The lowest value stands beside its attempt; false comes before true. `IS NULL` as a sort key, because SQLite and PostgreSQL
+# place NULLs at opposite ends.
+_WORST_FIRST = f"""{_ATTEMPTS} LEFT JOIN (SELECT case_id, trial, min(value) AS value,
+      max(CASE WHEN state = 'error' THEN 1 ELSE 0 END) AS failed FROM measurements WHERE run_id = :run GROUP BY case_id, trial
+    ) AS lowest ON lowest.case_id = a.case_id AND lowest.trial = a.trial WHERE a.run_id = :run
+    ORDER BY a.error IS NULL, coalesce(lowest.failed, 0) DESC, lowest.value IS NULL, lowest.value, a.case_id, a.trial"""
 
 
-def _worst_first(run_id: str) -> Select[Any]:
-    """The lowest value stands beside its attempt; in SQL false comes before true."""
-    of_attempt = (measurements.c.case_id, measurements.c.trial)
-    failed = case((measurements.c.state == "error", 1), else_=0)
-    lowest = (
-        select(*of_attempt, func.min(measurements.c.value).label("value"), func.max(failed).label("failed"))
-        .where(measurements.c.run_id == run_id)
-        .group_by(*of_attempt)
-        .subquery()
-    )
-    same = (lowest.c.case_id == attempts.c.case_id) & (lowest.c.trial == attempts.c.trial)
-    # `IS NULL` as a sort key, because SQLite and PostgreSQL place NULLs at opposite ends.
-    order = (
-        attempts.c.error.is_(None),
-        func.coalesce(lowest.c.failed, 0).desc(),
-        lowest.c.value.is_(None),
-        lowest.c.value,
-        *_KEY,
-    )
-    return select(*_COLUMNS).outerjoin(lowest, same).order_by(*order)
-
-
-def _read_measurements(connection: Connection, run_id: str, *which: ColumnElement[bool]) -> dict[Key, dict[str, Any]]:
+def _read_measurements(connection: Connection, which: str, **values: Any) -> dict[Key, dict[str, Any]]:
     results: dict[Key, dict[str, Any]] = {}
-    columns = [measurements.c[name] for name in ("case_id", "trial", "metric", "state", "value", "body")]
-    rows = connection.execute(select(*columns).where(measurements.c.run_id == run_id, *which)).all()
-    for case_id, trial, metric, state, value, body in rows:
+    query = f"SELECT case_id, trial, metric, state, value, body FROM measurements WHERE {which}"
+    for case_id, trial, metric, state, value, body in run_sql(connection, query, **values):
         results.setdefault((case_id, trial), {})[metric] = {**orjson.loads(body), "state": state, "value": value}
     return results
 
@@ -88,14 +57,11 @@ def _attempt(row: Any, measured: dict[Key, dict[str, Any]]) -> Attempt:
 
 def _unmeasured_failures(connection: Connection, run_id: str) -> "list[Value]":
     """Attempts without an answer that no metric measured: those of runs from before failures counted."""
-    same = and_(
-        measurements.c.run_id == run_id,
-        measurements.c.case_id == attempts.c.case_id,
-        measurements.c.trial == attempts.c.trial,
-    )
-    failed = and_(attempts.c.run_id == run_id, attempts.c.error.is_not(None), ~exists().where(same))
-    failures = [_attempt(row, {}) for row in connection.execute(select(*_COLUMNS).where(failed))]
-    written = connection.scalar(select(runs.c.metrics).where(runs.c.id == run_id)) if failures else None
+    failed = f"""{_ATTEMPTS} WHERE a.run_id = :run AND a.error IS NOT NULL AND NOT EXISTS (SELECT 1 FROM measurements m
+        WHERE m.run_id = a.run_id AND m.case_id = a.case_id AND m.trial = a.trial)"""
+    failures = [_attempt(row, {}) for row in run_sql(connection, failed, run=run_id)]
+    query = "SELECT metrics FROM runs WHERE id = :run"
+    written = read_value(connection, query, run=run_id) if failures else None
     specs = [MetricSpec.model_validate(spec) for spec in orjson.loads(written or "[]")]
     return [
         Value.of(attempt.case_id, attempt.trial, spec.name, spec.measure_failure(attempt))
@@ -114,6 +80,7 @@ class StepRow(NamedTuple):
 
 
 _STEP_COLUMNS = ("run_id", "case_id", "trial", "number", "body")
+_TRAJECTORY = "run_id = :run AND case_id = :case AND trial = :trial"
 
 
 class StepStore:
@@ -122,13 +89,13 @@ class StepStore:
 
     def steps(self, run_id: str, case_id: str, trial: int) -> list[ReplayStep]:
         """The kept steps of a trajectory, in order."""
-        query = select(attempt_steps.c.body).where(_of_trajectory(run_id, case_id, trial))
-        rows = self._db.rows(query.order_by(attempt_steps.c.number))
+        query = f"SELECT body FROM attempt_steps WHERE {_TRAJECTORY} ORDER BY number"
+        rows = self._db.rows(query, run=run_id, case=case_id, trial=trial)
         return [ReplayStep.model_validate_json(row.body) for row in rows]
 
     def usage_so_far(self, run_id: str) -> Usage:
         """What the kept steps of a run took: the budget of a resumed run begins there."""
-        rows = self._db.rows(select(attempt_steps.c.body).where(attempt_steps.c.run_id == run_id))
+        rows = self._db.rows("SELECT body FROM attempt_steps WHERE run_id = :run", run=run_id)
         steps = (ReplayStep.model_validate_json(row.body) for row in rows)
         return total_usage(usage for step in steps for usage in (step.usage, step.helper_usage))
 
@@ -136,11 +103,6 @@ class StepStore:
         """Write steps in one transaction."""
         written = [(run_id, *row[:3], row.step.model_dump_json(exclude_defaults=True)) for row in rows]
         await self._db.write_async(partial(insert_rows, table=attempt_steps, columns=_STEP_COLUMNS, rows=written))
-
-
-def _of_trajectory(run_id: str, case_id: str, trial: int) -> ColumnElement[bool]:
-    table = attempt_steps.c
-    return and_(table.run_id == run_id, table.case_id == case_id, table.trial == trial)
 
 
 PAGE = 500
@@ -196,48 +158,42 @@ class AttemptStore:
 
     def cases(self, run_id: str) -> Iterator[Case]:
         """The cases of a run as they were when it began, in order, a page at a time."""
-        last, position = -1, run_cases.c.position
-        bodies = select(position, run_cases.c.body).where(run_cases.c.run_id == run_id).order_by(position).limit(PAGE)
-        while rows := self._db.rows(bodies.where(position > last)):
+        last = -1
+        bodies = f"""SELECT position, body FROM run_cases WHERE run_id = :run AND position > :last
+            ORDER BY position LIMIT {PAGE}"""
+        while rows := self._db.rows(bodies, run=run_id, last=last):
             yield from (Case.model_validate_json(row.body) for row in rows)
             last = rows[-1].position
 
     def case(self, run_id: str, case_id: str) -> Case | None:
-        wanted = select(run_cases.c.body).where(run_cases.c.run_id == run_id, run_cases.c.case_id == case_id)
-        return next((Case.model_validate_json(row.body) for row in self._db.rows(wanted)), None)
+        wanted = "SELECT body FROM run_cases WHERE run_id = :run AND case_id = :case"
+        return next(
+            (Case.model_validate_json(row.body) for row in self._db.rows(wanted, run=run_id, case=case_id)), None
+        )
 
     def finished_keys(self, run_id: str) -> set[Key]:
         """What needs no second call."""
-        return {(row.case_id, row.trial) for row in self._db.rows(select(*_KEY).where(attempts.c.run_id == run_id))}
+        rows = self._db.rows("SELECT case_id, trial FROM attempts WHERE run_id = :run", run=run_id)
+        return {(row.case_id, row.trial) for row in rows}
 
     async def record(self, run_id: str, batch: Sequence[Attempt], cache: Mapping[Key, str]) -> None:
         """Write attempts (and the replies to remember under their cache keys) and add them to the run's totals."""
-        rows = [
-            {
-                "run_id": run_id,
-                "case_id": attempt.case_id,
-                "trial": attempt.trial,
-                "error": attempt.error,
-                "body": attempt.model_dump_json(exclude_defaults=True, exclude={"measurements"}),
-            }
-            for attempt in batch
-        ]
+        bodies = [one.model_dump_json(exclude_defaults=True, exclude={"measurements"}) for one in batch]
+        keys = [(one.case_id, one.trial) for one in batch]
+        rows = [(run_id, *key, one.error, body) for key, one, body in zip(keys, batch, bodies, strict=True)]
         failed = sum(attempt.error is not None for attempt in batch)
         # A cached reply was paid for by the run that made the call.
         spent = total_usage(attempt.usage for attempt in batch if not attempt.cached)
-        replayed = [(attempt.case_id, attempt.trial) for attempt in batch if "replay" in attempt.metadata]
-        remembered = [
-            {"key": cache[key], "body": row["body"]}
-            for row, attempt in zip(rows, batch, strict=True)
-            if (key := (attempt.case_id, attempt.trial)) in cache
-        ]
+        replayed = [key for key, one in zip(keys, batch, strict=True) if "replay" in one.metadata]
+        remembered = [(cache[key], body) for key, body in zip(keys, bodies, strict=True) if key in cache]
 
         def work(connection: Connection) -> None:
-            insert_new(connection, attempts, rows)
+            insert_rows(connection, attempts, ("run_id", "case_id", "trial", "error", "body"), rows, new_only=True)
             # The steps of a replay let it go on after a crash; with its attempt stored, they are not needed.
-            for key in replayed:
-                connection.execute(delete(attempt_steps).where(_of_trajectory(run_id, *key)))
-            insert_new(connection, response_cache, remembered)
+            for case_id, trial in replayed:
+                gone = f"DELETE FROM attempt_steps WHERE {_TRAJECTORY}"
+                run_sql(connection, gone, run=run_id, case=case_id, trial=trial)
+            insert_rows(connection, response_cache, ("key", "body"), remembered, new_only=True)
             _add_totals(connection, run_id, {"done": len(rows), "failed": failed}, "usage", spent)
 
         await self._db.write_async(work)
@@ -249,88 +205,81 @@ class AttemptStore:
 
         `replies` are the judge's, to remember under their cache keys.
         """
-        rows = [
-            {
-                "run_id": run_id,
-                "case_id": scored.case_id,
-                "trial": scored.trial,
-                "metric": scored.metric,
-                "state": scored.measurement.state.value,
-                "value": scored.measurement.value,
-                "body": scored.measurement.model_dump_json(exclude_defaults=True, exclude={"state", "value"}),
-            }
-            for scored in batch
-        ]
+        rows = []
+        for *key, made in batch:
+            body = made.model_dump_json(exclude_defaults=True, exclude={"state", "value"})
+            rows.append((run_id, *key, made.state.value, made.value, body))
         spent = total_usage(scored.measurement.usage for scored in batch)
-        remembered = [{"key": key, "body": body} for key, body in (replies or {}).items()]
+        columns = ("run_id", "case_id", "trial", "metric", "state", "value", "body")
 
         def work(connection: Connection) -> None:
-            insert_new(connection, measurements, rows)
-            insert_new(connection, response_cache, remembered)
+            insert_rows(connection, measurements, columns, rows, new_only=True)
+            insert_rows(connection, response_cache, ("key", "body"), list((replies or {}).items()), new_only=True)
             _add_totals(connection, run_id, {"scored": attempts_done}, "judge_usage", spent)
 
         await self._db.write_async(work)
 
     def cached_replies(self, keys: Sequence[str]) -> dict[str, str]:
         """The replies of models and judges remembered under these keys, as JSON."""
-        wanted = select(response_cache.c.key, response_cache.c.body).where(response_cache.c.key.in_(keys))
-        return {row.key: row.body for row in self._db.rows(wanted)}
+        rows = self._db.rows("SELECT key, body FROM response_cache WHERE key IN :keys", keys=tuple(keys))
+        return {row.key: row.body for row in rows}
 
     def attempts(self, run_id: str, *, case_id: str | None = None) -> Iterator[Attempt]:
         """Attempts with their measurements, by case and trial, some hundreds in memory at a time."""
-        last: Key = ("", -1)
-        chosen = [attempts.c.run_id == run_id] + ([attempts.c.case_id == case_id] if case_id is not None else [])
+        # By key and not by OFFSET: the primary key is read on from where the last page ended, however far that is.
+        part = "run_id = :run AND (case_id, trial) > (:case, :trial)"
+        chosen = "AND case_id = :only" if case_id is not None else ""
+        page = f"{_ATTEMPTS} WHERE {part} {chosen} {_BY_KEY} LIMIT {PAGE}"
+        reached: dict[str, Any] = {"run": run_id, "case": "", "trial": -1, "only": case_id}
         while True:
-            # By key and not by OFFSET: the primary key is read on from where the last page ended, however far that is.
-            page = select(*_COLUMNS).where(*chosen, tuple_(*_KEY) > last).order_by(*_KEY).limit(PAGE)
             with self._db.read() as connection:
-                rows = connection.execute(page).all()
+                rows = run_sql(connection, page, **reached).all()
                 if not rows:
                     return
-                end = (rows[-1].case_id, rows[-1].trial)
-                measured = _read_measurements(connection, run_id, _measured_key > last, _measured_key <= end)
+                last = {"last_case": rows[-1].case_id, "last_trial": rows[-1].trial}
+                upto = f"{part} AND (case_id, trial) <= (:last_case, :last_trial)"
+                measured = _read_measurements(connection, upto, **reached, **last)
             yield from (_attempt(row, measured) for row in rows)
-            last = end
+            reached |= {"case": last["last_case"], "trial": last["last_trial"]}
 
     def page(self, run_id: str, order: AttemptOrder, limit: int, offset: int) -> list[Attempt]:
         """One page of a run's attempts with their measurements, by case and trial or the worst first.
 
         Failed calls come before failed measurements, then the lowest value of any metric, and what has no value last.
         """
-        query = _worst_first(run_id) if order == "worst" else select(*_COLUMNS).order_by(*_KEY)
+        query = _WORST_FIRST if order == "worst" else f"{_ATTEMPTS} WHERE a.run_id = :run {_BY_KEY}"
         with self._db.read() as connection:
-            rows = connection.execute(query.where(attempts.c.run_id == run_id).limit(limit).offset(offset)).all()
-            keys = [(row.case_id, row.trial) for row in rows]
-            measured = _read_measurements(connection, run_id, _measured_key.in_(keys))
+            paged = f"{query} LIMIT :limit OFFSET :offset"
+            rows = run_sql(connection, paged, run=run_id, limit=limit, offset=offset).all()
+            measured = _read_measurements(connection, _OF_CASES, run=run_id, cases=tuple(row.case_id for row in rows))
         return [_attempt(row, measured) for row in rows]
 
     def of_cases(self, run_id: str, case_ids: Sequence[str]) -> list[Attempt]:
         """Every attempt at these cases with its measurements, by case and trial."""
         results: list[Attempt] = []
         with self._db.read() as connection:
-            for some in batches(case_ids):
-                chosen = and_(attempts.c.run_id == run_id, attempts.c.case_id.in_(some))
-                measured = _read_measurements(connection, run_id, measurements.c.case_id.in_(some))
-                rows = connection.execute(select(*_COLUMNS).where(chosen).order_by(*_KEY))
+            for some in map(tuple, batches(case_ids)):
+                measured = _read_measurements(connection, _OF_CASES, run=run_id, cases=some)
+                rows = run_sql(connection, f"{_ATTEMPTS} WHERE {_OF_CASES} {_BY_KEY}", run=run_id, cases=some)
                 results += [_attempt(row, measured) for row in rows]
         return results
 
     def cached_count(self, run_id: str) -> int:
         """How many answers came from the response cache."""
         # The body is JSON without blanks, and defaults are left out, so the text is there exactly when it is true.
-        hits = and_(attempts.c.run_id == run_id, attempts.c.body.contains('"cached":true'))
-        return int(self._db.rows(select(func.count()).select_from(attempts).where(hits))[0][0])
+        hits = "SELECT count(*) FROM attempts WHERE run_id = :run AND body LIKE :marked"
+        return int(self._db.rows(hits, run=run_id, marked='%"cached":true%')[0][0])
 
     def cached_judgements(self, run_id: str) -> int:
         """How many replies of the judge came from the response cache."""
-        hits = and_(measurements.c.run_id == run_id, measurements.c.body.contains('"judge_cached":'))
-        rows = self._db.rows(select(measurements.c.body).where(hits))
+        hits = "SELECT body FROM measurements WHERE run_id = :run AND body LIKE :marked"
+        rows = self._db.rows(hits, run=run_id, marked='%"judge_cached":%')
         return sum(orjson.loads(row.body)["details"].get("judge_cached", 0) for row in rows)
 
     def values(self, run_id: str) -> list[Value]:
         """Every measurement of a run without its details: what comparing thousands of cases needs."""
         with self._db.read() as connection:
-            measured = _read_measurements(connection, run_id)
+            measured = _read_measurements(connection, "run_id = :run", run=run_id)
             results = [
                 Value.of(*key, metric, Measurement.model_validate(made))
                 for key, by_metric in measured.items()
@@ -340,9 +289,9 @@ class AttemptStore:
 
     def reasons(self, run_id: str, metric: str) -> list[str]:
         """The commonest reasons why a metric of a run has no value, with how often."""
-        without = and_(measurements.c.metric == metric, measurements.c.value.is_(None))
-        wanted = select(measurements.c.body).where(measurements.c.run_id == run_id, without)
-        reasons = Counter(orjson.loads(row.body).get("reason") for row in self._db.rows(wanted))
+        without = "SELECT body FROM measurements WHERE run_id = :run AND metric = :metric AND value IS NULL"
+        rows = self._db.rows(without, run=run_id, metric=metric)
+        reasons = Counter(orjson.loads(row.body).get("reason") for row in rows)
         return [
             f"{reason or 'no reason given'} ({count} of {reasons.total()})"
             for reason, count in reasons.most_common(MOST_REASONS)
@@ -350,7 +299,7 @@ class AttemptStore:
 
     def read_costs(self, run_id: str) -> list[AttemptCost]:
         """What each attempt of a run took, without its answer."""
-        made = [_attempt(row, {}) for row in self._db.rows(select(*_COLUMNS).where(attempts.c.run_id == run_id))]
+        made = [_attempt(row, {}) for row in self._db.rows(f"{_ATTEMPTS} WHERE a.run_id = :run", run=run_id)]
         # A recorded answer was not asked for: how long reading it took says nothing.
         took = [one.latency_ms if one.sends else None for one in made]
         return [
@@ -363,11 +312,11 @@ class AttemptStore:
 
         A run on one repository alone is about that repository: its cases are then the sample, not one cluster.
         """
-        named = or_(*(run_cases.c.body.contains(f'"{name}":"') for name in CLUSTERS))
         # A search for the key in the text leaves most bodies unread.
-        wanted = select(run_cases.c.case_id, run_cases.c.body).where(run_cases.c.run_id == run_id, named)
+        named = " OR ".join(f"body LIKE :{name}" for name in CLUSTERS)
+        wanted = f"SELECT case_id, body FROM run_cases WHERE run_id = :run AND ({named})"
         results: dict[str, tuple[str, str]] = {}
-        for row in self._db.rows(wanted):
+        for row in self._db.rows(wanted, run=run_id, **{name: f'%"{name}":"%' for name in CLUSTERS}):
             origin = orjson.loads(row.body).get("provenance") or {}
             if kind := next((kind for kind in CLUSTERS if origin.get(kind)), None):
                 results[row.case_id] = kind, str(origin[kind])
@@ -377,34 +326,31 @@ class AttemptStore:
 
     def unmeasured_attempts(self, run_id: str, metrics: Sequence[str]) -> Iterator[tuple[Case, Attempt]]:
         """Attempts that lack one of `metrics`, each with its case."""
-        some = select(run_cases.c.body).where(run_cases.c.run_id == run_id).order_by(run_cases.c.case_id).limit(PAGE)
+        some = f"SELECT body FROM run_cases WHERE run_id = :run AND case_id >= :case ORDER BY case_id LIMIT {PAGE}"
         cases: dict[str, Case] = {}
         for attempt in self.attempts(run_id):
             if not set(metrics) <= set(attempt.measurements):
                 # Attempts and cases come in the same order, so one page of cases serves many attempts.
                 if attempt.case_id not in cases:
-                    rows = self._db.rows(some.where(run_cases.c.case_id >= attempt.case_id))
+                    rows = self._db.rows(some, run=run_id, case=attempt.case_id)
                     cases = {case.id: case for case in (Case.model_validate_json(row.body) for row in rows)}
                 yield cases[attempt.case_id], attempt
 
     def recount(self, run_id: str) -> None:
         """Make the run's totals what the rows say; after a crash or a takeover they may differ."""
-        made = select(func.count()).select_from(attempts).where(attempts.c.run_id == run_id)
-        measured = select(measurements.c.case_id, measurements.c.trial).where(measurements.c.run_id == run_id)
-        counts = {
-            "done": made,
-            "failed": made.where(attempts.c.error.is_not(None)),
-            # An attempt counts once, however many metrics it has.
-            "scored": select(func.count()).select_from(measured.distinct().subquery()),
-        }
-        values = {name: query.scalar_subquery() for name, query in counts.items()}
-        self._db.write(lambda connection: connection.execute(_of_run(run_id).values(**values)))
+        made = "SELECT count(*) FROM attempts WHERE run_id = :run"
+        # An attempt counts once, however many metrics it has.
+        measured = "SELECT count(*) FROM (SELECT DISTINCT case_id, trial FROM measurements WHERE run_id = :run) AS m"
+        change = f"""UPDATE runs SET done = ({made}), failed = ({made} AND error IS NOT NULL), scored = ({measured})
+            WHERE id = :run"""
+        self._db.write(partial(run_sql, statement=change, run=run_id))
 
     def why_nothing_succeeded(self, run_id: str) -> str | None:
         """Say why a run has no successful attempt, with its commonest error; None where one succeeded or none was made."""
-        error, number = attempts.c.error, func.count().label("times")
-        query = select(error, number).where(attempts.c.run_id == run_id).group_by(error)
-        times = {row.error: row.times for row in self._db.rows(query.order_by(number.desc(), error))}
+        query = (
+            "SELECT error, count(*) AS times FROM attempts WHERE run_id = :run GROUP BY error ORDER BY 2 DESC, error"
+        )
+        times = {row.error: row.times for row in self._db.rows(query, run=run_id)}
         if not times or None in times:
             return None
         reason, most = next(iter(times.items()))
@@ -415,16 +361,16 @@ class AttemptStore:
         """Make these metrics be measured again; the answers stay."""
 
         def work(connection: Connection) -> None:
-            dropped = and_(measurements.c.run_id == run_id, measurements.c.metric.in_(metrics))
-            connection.execute(delete(measurements).where(dropped))
-            connection.execute(_of_run(run_id).values(scored=0))
+            drop = "DELETE FROM measurements WHERE run_id = :run AND metric IN :metrics"
+            run_sql(connection, drop, run=run_id, metrics=tuple(metrics))
+            run_sql(connection, "UPDATE runs SET scored = 0 WHERE id = :run", run=run_id)
 
         self._db.write(work)
 
     def error_keys(self, run_id: str) -> set[Key]:
         """The attempts that got no reply."""
-        query = select(*_COLUMNS).where(attempts.c.run_id == run_id, attempts.c.error.is_not(None))
-        failures = (_attempt(row, {}) for row in self._db.rows(query))
+        query = f"{_ATTEMPTS} WHERE a.run_id = :run AND a.error IS NOT NULL"
+        failures = (_attempt(row, {}) for row in self._db.rows(query, run=run_id))
         return {(one.case_id, one.trial) for one in failures if one.outcome is AttemptOutcome.ERROR}
 
     def forget(self, run_id: str, keys: Sequence[Key]) -> int:
@@ -432,14 +378,13 @@ class AttemptStore:
 
         def work(connection: Connection) -> int:
             gone = 0
-            for some in batches(keys):
-                for table in (attempts, measurements):
-                    of_some = and_(table.c.run_id == run_id, tuple_(table.c.case_id, table.c.trial).in_(some))
-                    removed = connection.execute(delete(table).where(of_some)).rowcount
-                    gone += removed if table is attempts else 0
+            for some in map(tuple, batches(keys)):
+                drop = "DELETE FROM {} WHERE run_id = :run AND (case_id, trial) IN :some"
+                gone += run_sql(connection, drop.format("attempts"), run=run_id, some=some).rowcount
+                run_sql(connection, drop.format("measurements"), run=run_id, some=some)
             # Relative to the column: the worker of the run may be adding to it at the same time.
-            left = {"done": runs.c.done - gone, "failed": runs.c.failed - gone}
-            connection.execute(_of_run(run_id).values(**left))
+            left = "UPDATE runs SET done = done - :gone, failed = failed - :gone WHERE id = :run"
+            run_sql(connection, left, run=run_id, gone=gone)
             return gone
 
         return self._db.write(work)
@@ -451,48 +396,38 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
 
 
 def _add_totals(connection: Connection, run_id: str, counts: dict[str, int], column: str, spent: Usage) -> None:
-    added = {name: runs.c[name] + more for name, more in counts.items()}
-    connection.execute(_of_run(run_id).values(added))
+    added = ", ".join(f"{name} = {name} + :{name}" for name in counts)
+    run_sql(connection, f"UPDATE runs SET {added} WHERE id = :run", run=run_id, **counts)
     if spent != Usage():
         # Read and written in one transaction of the only writer; the sum of costs has rules that SQL does not know.
-        held = connection.execute(select(runs.c[column]).where(runs.c.id == run_id)).scalar_one()
-        total = Usage.model_validate(loads(held)).plus(spent)
-        connection.execute(_of_run(run_id).values({column: dumps(total.model_dump(mode="json"))}))
-
-
-def _of_run(run_id: str) -> Update:
-    return update(runs).where(runs.c.id == run_id)
+        held = read_value(connection, f"SELECT {column} FROM runs WHERE id = :run", run=run_id)
+        total = dumps(Usage.model_validate(loads(held)).plus(spent).model_dump(mode="json"))
+        run_sql(connection, f"UPDATE runs SET {column} = :total WHERE id = :run", run=run_id, total=total)
 
 
 METRIC = "trajectory"
 TURN_MARK = "#turn-"
 MOST_RUNS = 50
+PLAYED = '%"replay":{%'  # in a spec or an attempt, as JSON
 
 
 def replays_in_dataset(db: Database, dataset: str, case_id: str) -> list[CaseReplay]:
     """Read the replays of a case by the newest runs of its dataset, any version of it."""
-    versions = runs.c.dataset.startswith(f"{dataset}@", autoescape=True)
     # Specs are JSON without blanks; a run that replays nothing has null there.
-    played = and_(runs.c.spec.contains('"replay":{'), or_(runs.c.dataset == dataset, versions))
-    newest = select(runs.c.id).where(played).order_by(runs.c.created_at.desc(), runs.c.id.desc()).limit(MOST_RUNS)
-    return replays_in_runs(db, [row.id for row in db.rows(newest)], case_id)
+    newest = f"""SELECT id FROM runs WHERE spec LIKE :played AND (dataset = :dataset OR substr(dataset, 1, :size) = :version)
+        ORDER BY created_at DESC, id DESC LIMIT {MOST_RUNS}"""
+    version = f"{dataset}@"
+    rows = db.rows(newest, played=PLAYED, dataset=dataset, version=version, size=len(version))
+    return replays_in_runs(db, [row.id for row in rows], case_id)
 
 
 def replays_in_runs(db: Database, run_ids: list[str], case_id: str) -> list[CaseReplay]:
     """Read the replays of a case, and of each turn of it, by these runs; newest run first."""
-    key = attempts.c.case_id
-    of_case = or_(key == case_id, key.startswith(case_id + TURN_MARK, autoescape=True))
-    same = and_(
-        measurements.c.run_id == attempts.c.run_id,
-        measurements.c.case_id == key,
-        measurements.c.trial == attempts.c.trial,
-        measurements.c.metric == METRIC,
-    )
-    wanted = (
-        select(attempts.c.run_id, key, attempts.c.trial, runs.c.model, runs.c.created_at, measurements.c.value)
-        .join(runs, runs.c.id == attempts.c.run_id)
-        .outerjoin(measurements, same)
-        .where(attempts.c.run_id.in_(run_ids), of_case, attempts.c.body.contains('"replay":{'))
-        .order_by(runs.c.created_at.desc(), attempts.c.run_id.desc(), key, attempts.c.trial)
-    )
-    return [CaseReplay.model_validate(dict(row._mapping)) for row in db.rows(wanted)]
+    turn = f"{case_id}{TURN_MARK}"
+    query = """SELECT a.run_id, a.case_id, a.trial, r.model, r.created_at, m.value FROM attempts a JOIN runs r ON r.id = a.run_id
+        LEFT JOIN measurements m ON m.run_id = a.run_id AND m.case_id = a.case_id AND m.trial = a.trial AND m.metric = :metric
+        WHERE a.run_id IN :runs AND (a.case_id = :case OR substr(a.case_id, 1, :size) = :turn) AND a.body LIKE :played
+        ORDER BY r.created_at DESC, a.run_id DESC, a.case_id, a.trial"""
+    given = {"runs": tuple(run_ids), "case": case_id, "turn": turn, "size": len(turn)}
+    rows = db.rows(query, **given, metric=METRIC, played=PLAYED)
+    return [CaseReplay.model_validate(dict(row._mapping)) for row in rows]

@@ -9,32 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Connection,
-    Row,
-    Update,
-    and_,
-    case,
-    delete,
-    func,
-    insert,
-    literal,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import Connection, Row, insert
 
 from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case
 from evergold.model.run import Asked, MetricSpec, Run, RunSpec, RunStatus
 from evergold.store.database.db import Database
-from evergold.store.database.rows import batches, dumps, insert_rows, loads, stamp
+from evergold.store.database.rows import batches, dumps, insert_rows, loads, read_value, run_sql, stamp
 from evergold.store.facts import database_time, now_and_later
-from evergold.store.schema import calibrations, run_cases, runs, utc_now
+from evergold.store.schema import run_cases, runs
 
-LIVE = (RunStatus.QUEUED.value, RunStatus.RUNNING.value)
+LIVE = "status IN ('queued', 'running')"
+EXPIRED = "(lease_until IS NULL OR lease_until < :now)"
 
 
 class Beat(NamedTuple):
@@ -83,14 +69,14 @@ class RunStore:
                 ]
                 insert_rows(connection, run_cases, ("run_id", "case_id", "position", "body"), rows)
                 total += len(rows)
-            connection.execute(update(runs).where(runs.c.id == run.id).values(total=total * run.spec.trials))
+            total *= run.spec.trials
+            run_sql(connection, "UPDATE runs SET total = :total WHERE id = :id", total=total, id=run.id)
             return total
 
-        total = self.db.write(work)
-        return run.model_copy(update={"total": total * run.spec.trials})
+        return run.model_copy(update={"total": self.db.write(work)})
 
     def get(self, run_id: str) -> Run:
-        rows = self.db.rows(select(runs).where(runs.c.id == run_id))
+        rows = self.db.rows("SELECT * FROM runs WHERE id = :id", id=run_id)
         if not rows:
             raise NotFound(f"no run {run_id!r}; evergold runs list shows them")
         return _run(rows[0])
@@ -105,21 +91,22 @@ class RunStore:
         offset: int = 0,
     ) -> tuple[Sequence[Run], int]:
         """A page of runs, newest first, and how many there are in all."""
-        wanted = {runs.c.dataset: dataset, runs.c.model: model, runs.c.status: status}
-        where = and_(True, *(column == value for column, value in wanted.items() if value is not None))
-        newest = select(runs).where(where).order_by(runs.c.created_at.desc(), runs.c.id.desc())
+        named = {"dataset": dataset, "model": model, "status": status}
+        given = {name: value for name, value in named.items() if value is not None}
+        chosen = f"FROM runs WHERE {' AND '.join(['true', *(f'{name} = :{name}' for name in given)])}"
+        newest = f"SELECT * {chosen} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset"
         with self.db.read() as connection:
-            total = connection.execute(select(func.count()).select_from(runs).where(where)).scalar_one()
-            rows = connection.execute(newest.limit(limit).offset(offset)).all()
+            total = int(read_value(connection, f"SELECT count(*) {chosen}", **given))
+            rows = run_sql(connection, newest, **given, limit=limit, offset=offset).all()
         return [_run(row) for row in rows], total
 
     def delete(self, run_id: str) -> None:
         """Remove a run that nobody is working on."""
 
         def work(connection: Connection) -> None:
-            unheld = or_(runs.c.status != "running", _is_expired())
-            if connection.execute(delete(runs).where(runs.c.id == run_id, unheld)).rowcount == 0:
-                if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).one_or_none():
+            unheld = f"DELETE FROM runs WHERE id = :id AND (status <> 'running' OR {EXPIRED})"
+            if run_sql(connection, unheld, id=run_id, now=database_time(connection)).rowcount == 0:
+                if read_value(connection, "SELECT id FROM runs WHERE id = :id", id=run_id) is not None:
                     raise Conflict(f"run {run_id!r} is running; cancel it first")
                 raise NotFound(f"no run {run_id!r}")
 
@@ -131,28 +118,17 @@ class RunStore:
         Else how many times in a row it was taken, this time included, since an attempt or score of it was last stored.
         """
         # A worker that dies before it stores anything would be followed by another for ever; `takes` lets callers stop that.
-        progress = runs.c.done + runs.c.scored
         # The condition is in the UPDATE itself, so of two workers that claim at once only one changes a row.
-        free = or_(runs.c.owner.is_(None), _is_expired(), runs.c.owner == literal(taking_from or ""))
-        claim = (
-            update(runs)
-            .where(runs.c.id == run_id, runs.c.status.in_(LIVE), runs.c.cancel_requested == 0, free)
-            .values(
-                owner=owner,
-                status="running",
-                error=None,
-                started_at=func.coalesce(runs.c.started_at, utc_now()),
-                takes=case((progress == runs.c.done_when_taken, runs.c.takes + 1), else_=1),
-                done_when_taken=progress,
-            )
-        )
-        return self._lease(claim, seconds, runs.c.takes) or 0
+        claim = f"""owner = :owner, status = 'running', error = NULL, started_at = coalesce(started_at, :now),
+            lease_until = :until, takes = CASE WHEN done + scored = done_when_taken THEN takes + 1 ELSE 1 END,
+            done_when_taken = done + scored WHERE id = :id AND {LIVE} AND cancel_requested = 0
+            AND (owner IS NULL OR owner = :dead OR {EXPIRED}) RETURNING takes"""
+        return self._change(run_id, claim, seconds=seconds, owner=owner, dead=taking_from or "") or 0
 
     def claimable(self) -> Sequence[LiveRun]:
         """Live runs, oldest first; held ones are listed, for their holder may be dead."""
-        oldest = select(runs).where(runs.c.status.in_(LIVE)).order_by(runs.c.created_at, runs.c.id)
         with self.db.read() as connection:
-            rows = connection.execute(oldest).all()
+            rows = run_sql(connection, f"SELECT * FROM runs WHERE {LIVE} ORDER BY created_at, id").all()
             now = database_time(connection)
         # By the database's clock, read in the same connection: clocks of workers differ.
         return [
@@ -163,34 +139,23 @@ class RunStore:
     def beat(self, run_id: str, owner: str, seconds: float) -> "Beat":
         """Prolong the lease."""
         # A lease that was taken over is not ours any more: no row comes back, and the caller stops.
-        held = update(runs).where(runs.c.id == run_id, runs.c.owner == owner, runs.c.status == "running")
-        cancel = self._lease(held, seconds, runs.c.cancel_requested)
+        held = "id = :id AND owner = :owner AND status = 'running' RETURNING cancel_requested"
+        cancel = self._change(run_id, f"lease_until = :until WHERE {held}", seconds=seconds, owner=owner)
         return Beat(held=cancel is not None, cancel=bool(cancel))
-
-    def _lease(self, change: Update, seconds: float, wanted: Column[int]) -> int | None:
-        """Change a run and let its lease end so much later; returns a column of it, None where no run was changed."""
-
-        def work(connection: Connection) -> int | None:
-            lease = change.values(lease_until=now_and_later(connection, seconds)[1])
-            return connection.scalar(lease.returning(wanted))
-
-        return self.db.write(work)
 
     def finish(self, run_id: str, owner: str, status: RunStatus, error: str | None = None) -> None:
         """End a run that `owner` holds, or put it back in the queue, unless somebody wanted it to stop."""
         # A run that ended or was put back on purpose did not fail to make progress.
-        values = _release(status, error) | {"takes": 0}
-        held = and_(runs.c.id == run_id, runs.c.owner == owner)
-        unwanted = and_(runs.c.id == run_id, runs.c.status == "queued", runs.c.cancel_requested == 1)
+        held = f"{_release(status)}, takes = 0 WHERE id = :id AND owner = :owner"
         # A stop that was asked for while the run was being put back would otherwise be forgotten.
-        self._change((held, values), (unwanted, {"status": "cancelled", "ended_at": utc_now()}))
+        unwanted = "status = 'cancelled', ended_at = :now WHERE id = :id AND status = 'queued' AND cancel_requested = 1"
+        self._change(run_id, held, unwanted, owner=owner, error=error)
 
     def request_cancel(self, run_id: str) -> Run:
         """Ask for a stop: at once for a queued run; whoever holds a running one sees it at its next heartbeat."""
-        live = and_(runs.c.id == run_id, runs.c.status.in_(LIVE))
-        unheld = and_(live, or_(runs.c.status == "queued", _is_expired()))
-        stopped = {"status": "cancelled", "ended_at": utc_now(), "owner": None}
-        self._change((live, {"cancel_requested": 1}), (unheld, stopped))
+        live = f"WHERE id = :id AND {LIVE}"
+        stop = f"status = 'cancelled', ended_at = :now, owner = NULL {live} AND (status = 'queued' OR {EXPIRED})"
+        self._change(run_id, f"cancel_requested = 1 {live}", stop)
         return self.get(run_id)
 
     def requeue(
@@ -201,39 +166,44 @@ class RunStore:
         provenance: Mapping[str, Any] | None = None,
     ) -> Run:
         """Let an ended (or abandoned) run go on; what is given of spec, metrics and provenance replaces the old."""
-        values = _release(RunStatus.QUEUED, None) | {"ended_at": None, "cancel_requested": 0, "takes": 0}
-        if spec is not None:
-            values["spec"] = spec.model_dump_json()
-        if metrics is not None:
-            values["metrics"] = _metrics(metrics)
-        if provenance is not None:
-            values["provenance"] = dumps(provenance)
-        unheld = and_(runs.c.id == run_id, or_(runs.c.status != "running", _is_expired()))
-        if self._change((unheld, values)) == 0:
+        given: dict[str, Any] = {
+            "spec": None if spec is None else spec.model_dump_json(),
+            "metrics": None if metrics is None else _metrics(metrics),
+            "provenance": None if provenance is None else dumps(provenance),
+        }
+        replaced = ", ".join(f"{name} = coalesce(:{name}, {name})" for name in given)
+        change = f"""{_release(RunStatus.QUEUED)}, ended_at = NULL, cancel_requested = 0, takes = 0, {replaced}
+            WHERE id = :id AND (status <> 'running' OR {EXPIRED})"""
+        if self._change(run_id, change, error=None, **given) == 0:
             raise Conflict(f"run {run_id!r} is running or does not exist; cancel it first or wait")
         return self.get(run_id)
 
     def abandon(self, run_id: str, owner: str | None, status: RunStatus, error: str | None = None) -> None:
         """A run whose process died: say what becomes of it instead of "running" for ever."""
-        dead = and_(runs.c.id == run_id, runs.c.status == "running", or_(runs.c.owner == (owner or ""), _is_expired()))
-        unwanted = and_(dead, runs.c.cancel_requested == 1)
+        dead = f"WHERE id = :id AND status = 'running' AND (owner = :owner OR {EXPIRED})"
+        unwanted = f"{_release(RunStatus.CANCELLED, 'NULL')} {dead} AND cancel_requested = 1"
         # First the cancelled ones: they are no longer `running` when the second statement looks.
-        self._change((unwanted, _release(RunStatus.CANCELLED, None)), (dead, _release(status, error)))
+        self._change(run_id, unwanted, f"{_release(status)} {dead}", owner=owner or "", error=error)
 
-    def _change(self, *changes: tuple[ColumnElement[bool], Mapping[str, Any]]) -> int:
-        """Change runs, each those of a condition, in one transaction; returns how many there were."""
-        statements = [update(runs).where(which).values(**values) for which, values in changes]
-        return self.db.write(lambda connection: sum(connection.execute(one).rowcount for one in statements))
+    def _change(self, run_id: str, *changes: str, seconds: float = 0.0, **values: Any) -> int | None:
+        """Change a run in one transaction; `:now` and `:until` are times of the database, so many seconds apart.
+
+        Returns what the first change gives back, None where it changed nothing; without RETURNING how many rows it changed.
+        """
+
+        def work(connection: Connection) -> int | None:
+            now, until = now_and_later(connection, seconds)
+            given = values | {"id": run_id, "now": now, "until": until}
+            done = [run_sql(connection, f"UPDATE runs SET {change}", **given) for change in changes]
+            return done[0].scalar() if done[0].returns_rows else done[0].rowcount
+
+        return self.db.write(work)
 
 
-def _release(status: RunStatus, error: str | None) -> dict[str, Any]:
-    """The columns of a run that nobody works on any more."""
-    ended = {"ended_at": utc_now()} if status.ended else {}
-    return {"status": status.value, "error": error, "owner": None, "lease_until": None, **ended}
-
-
-def _is_expired() -> Any:
-    return or_(runs.c.lease_until.is_(None), runs.c.lease_until < utc_now())
+def _release(status: RunStatus, error: str = ":error") -> str:
+    """What is written of a run that nobody works on any more."""
+    ended = ", ended_at = :now" if status.ended else ""
+    return f"status = '{status.value}', error = {error}, owner = NULL, lease_until = NULL{ended}"
 
 
 def _metrics(listed: Sequence[MetricSpec]) -> str:
@@ -253,11 +223,11 @@ _LONG = {"messages", "turn", "tools", "contexts", "extra", "citations", "answer_
 
 def read_questions(db: Database, run_id: str, case_ids: Iterable[str]) -> dict[str, Asked]:
     """Read question and reference of these cases of a run."""
-    wanted = select(run_cases.c.case_id, run_cases.c.body).where(run_cases.c.run_id == run_id)
+    wanted = "SELECT case_id, body FROM run_cases WHERE run_id = :run AND case_id IN :some"
     return {
         row.case_id: _question_of(orjson.loads(row.body), row.case_id)
         for batch in batches(dict.fromkeys(case_ids))
-        for row in db.rows(wanted.where(run_cases.c.case_id.in_(batch)))
+        for row in db.rows(wanted, run=run_id, some=tuple(batch))
     }
 
 
@@ -284,7 +254,7 @@ class CalibrationRow(NamedTuple):
     created_at: str
 
 
-_CALIBRATION = [calibrations.c[name] for name in CalibrationRow._fields]
+_CALIBRATION = f"SELECT {', '.join(CalibrationRow._fields)} FROM calibrations"
 
 
 class CalibrationStore:
@@ -292,16 +262,17 @@ class CalibrationStore:
         self._db = db
 
     def add(self, judge: str, metric: str, prompt_hash: str | None, body: str) -> None:
-        row = {"judge": judge, "metric": metric, "prompt_hash": prompt_hash, "body": body}
-        self._db.write(lambda connection: connection.execute(insert(calibrations), row))
+        add = "INSERT INTO calibrations (judge, metric, prompt_hash, body) VALUES (:judge, :metric, :prompt, :body)"
+        given = {"judge": judge, "metric": metric, "prompt": prompt_hash, "body": body}
+        self._db.write(lambda connection: run_sql(connection, add, **given))
 
     def list_newest(self) -> list[CalibrationRow]:
         """The newest calibration of each judge and metric."""
-        rows = self._db.rows(select(*_CALIBRATION).order_by(calibrations.c.id))
+        rows = self._db.rows(f"{_CALIBRATION} ORDER BY id")
         # In order of id, so the last one of a key is the newest.
         return list({(row.judge, row.metric): CalibrationRow._make(row) for row in rows}.values())
 
     def of_metric(self, metric: str) -> list[CalibrationRow]:
         """Newest first."""
-        wanted = select(*_CALIBRATION).where(calibrations.c.metric == metric).order_by(calibrations.c.id.desc())
-        return [CalibrationRow._make(row) for row in self._db.rows(wanted)]
+        rows = self._db.rows(f"{_CALIBRATION} WHERE metric = :metric ORDER BY id DESC", metric=metric)
+        return [CalibrationRow._make(row) for row in rows]
