@@ -7,12 +7,11 @@ they are given up. Times come from the caller, who has them from the database's 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import Connection, text, update
+from sqlalchemy import Connection
 
 from evergold.model.operations import Alert, AlertDelivery, AlertEvent, DeliveryStatus, Reading
-from evergold.store.database.rows import dumps, loads, read_column, read_value, rows_among, run_sql
+from evergold.store.database.rows import dumps, loads, read_column, read_value, rows_among, run_for_each, run_sql
 from evergold.store.facts import fact, fact_to_change, put_fact
-from evergold.store.schema import alerts
 
 LOOKED, RULES, MUTED = "alerts.looked_at", "alerts.rules", "alerts.muted"  # facts of the workspace
 KEPT = 500  # alerts that are over; older ones are forgotten
@@ -82,8 +81,13 @@ def calm_alert(connection: Connection, reading: Reading, moment: str, calm_befor
 
 def close_unknown(connection: Connection, rules: Sequence[str], moment: str) -> None:
     """End alerts of rules that are no longer in the settings; nobody is notified of that."""
-    statement = update(alerts).where(alerts.c.resolved_at.is_(None), alerts.c.rule.not_in(rules))
-    connection.execute(statement.values(resolved_at=moment))
+    known = "AND rule NOT IN :rules" if rules else ""
+    run_sql(
+        connection,
+        f"UPDATE alerts SET resolved_at = :now WHERE resolved_at IS NULL {known}",
+        now=moment,
+        rules=tuple(rules),
+    )
 
 
 def due_reminders(connection: Connection, moment: str, before: str) -> list[int]:
@@ -200,9 +204,8 @@ def keep_sizes(connection: Connection, sizes: dict[str, int], moment: str, forge
     largest = "CASE WHEN excluded.cases > dataset_sizes.cases THEN excluded.cases ELSE dataset_sizes.cases END"
     statement = f"""INSERT INTO dataset_sizes (dataset, hour, cases) VALUES (:dataset, :hour, :cases)
         ON CONFLICT (dataset, hour) DO UPDATE SET cases = {largest}"""
-    if sizes:
-        rows = [{"dataset": name, "hour": moment[:13], "cases": cases} for name, cases in sizes.items()]
-        connection.execute(text(statement), rows)
+    rows = ({"dataset": name, "hour": moment[:13], "cases": cases} for name, cases in sizes.items())
+    run_for_each(connection, statement, rows)
     run_sql(connection, "DELETE FROM dataset_sizes WHERE hour < :hour", hour=forget_before[:13])
 
 

@@ -14,13 +14,13 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
-from sqlalchemy import Connection, insert, select, text
+from sqlalchemy import Connection, insert, select
 
 from evergold.errors import Conflict, EvergoldError
 from evergold.machine import is_dead, new_owner
 from evergold.model.access import Holder
-from evergold.store.database.rows import dumps, insert_rows, loads, now, read_value, run_sql, stamp
-from evergold.store.schema import counters, moderations, utc_now
+from evergold.store.database.rows import dumps, insert_rows, loads, now, read_value, run_for_each, run_sql, stamp
+from evergold.store.schema import moderations, utc_now
 
 if TYPE_CHECKING:
     from evergold.store.database.db import Database
@@ -58,15 +58,14 @@ def count(connection: Connection, amounts: Mapping[str, int]) -> None:
     """Add to counters; a name that is new begins at its amount."""
     # Sorted, so that two servers which add to the same counters lock the rows in one order.
     rows = [{"name": name, "value": amount} for name, amount in sorted(amounts.items()) if amount]
-    if rows:
-        more = "ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value"
-        connection.execute(text(f"INSERT INTO counters (name, value) VALUES (:name, :value) {more}"), rows)
+    more = "ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value"
+    run_for_each(connection, f"INSERT INTO counters (name, value) VALUES (:name, :value) {more}", rows)
 
 
 def read_counters(connection: Connection, prefix: str = "") -> dict[str, int]:
     """Every counter whose name begins with `prefix`."""
-    query = select(counters.c.name, counters.c.value).where(counters.c.name.startswith(prefix, autoescape=True))
-    return {row.name: row.value for row in connection.execute(query.order_by(counters.c.name))}
+    query = "SELECT name, value FROM counters WHERE substr(name, 1, :size) = :prefix ORDER BY name"
+    return {row.name: row.value for row in run_sql(connection, query, prefix=prefix, size=len(prefix))}
 
 
 LEASE_SECONDS = 60.0

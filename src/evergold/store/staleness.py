@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from evergold.conversation import conversation_of
 from evergold.model.case import Case, Conversation
 from evergold.model.trace import Trace
 from evergold.store.case.cases import held_cases
-from evergold.store.database.rows import insert_new, rows_among, run_sql
+from evergold.store.database.rows import insert_new, rows_among, run_for_each, run_sql
 from evergold.store.schema import TIER, case_bases
 from evergold.store.trace.traces import Sessions, traces_with_spans
 
@@ -125,13 +125,11 @@ def replace_bases(connection: Connection, entry_id: int, rows: Sequence[BasisRow
 def change_bases(connection: Connection, rows: Iterable[BasisRow]) -> None:
     """Write what came instead, and flag the cases for review; a case that somebody deleted meanwhile is left out."""
     listed = [vars(row) for row in rows]
-    if not listed:
-        return
     assigned = ", ".join(f"{name} = :{name}" for name in COLUMNS[7:] if name != "now_trace")
     # A trace that was deleted meanwhile is not cited.
     cited = "now_trace = (SELECT id FROM traces WHERE id = :now_trace)"
     same = "entry_id = :entry_id AND number = :number AND hash = :hash"
-    connection.execute(text(f"UPDATE case_bases SET {assigned}, {cited} WHERE {same}"), listed)
+    run_for_each(connection, f"UPDATE case_bases SET {assigned}, {cited} WHERE {same}", listed)
     flag_entries(connection, {row["entry_id"] for row in listed})
 
 

@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from evergold.errors import NotFound
 from evergold.model.run import MetricSpec
-from evergold.store.database.rows import dumps, loads, now, read_column, read_value, run_sql, tuples_among
+from evergold.store.database.rows import dumps, loads, now, read_column, read_value, run_for_each, run_sql, tuples_among
 from evergold.store.facts import fact, put_fact
 from evergold.store.schema import EVIDENCE, FAILING
 
@@ -65,7 +65,7 @@ def put_members(connection: Connection, kind: str, rows: Sequence[Mapping[str, A
     table = "traces" if kind == "trace" else "eval_dataset"
     there = f"SELECT id, CAST(:question AS text), CAST(:topic AS integer) FROM {table} WHERE id = :key"
     statement = f"INSERT INTO {kind}_topics ({KEY[kind]}, question, topic) {there} ON CONFLICT DO NOTHING"
-    connection.execute(text(statement), list(rows))
+    run_for_each(connection, statement, rows)
     if upto > int(fact(connection, UPTO[kind]) or 0):
         put_fact(connection, UPTO[kind], str(upto))
 
@@ -101,8 +101,8 @@ def questions_after(connection: Connection, after: str, most: int, which: str = 
 def set_topics(connection: Connection, chosen: Mapping[str, int | None]) -> None:
     """Give questions another topic."""
     rows = [{"question": question, "topic": topic} for question, topic in chosen.items()]
-    for table in MEMBERS if rows else ():
-        connection.execute(text(f"UPDATE {table} SET topic = :topic WHERE question = :question"), rows)
+    for table in MEMBERS:
+        run_for_each(connection, f"UPDATE {table} SET topic = :topic WHERE question = :question", rows)
 
 
 def read_topics(connection: Connection) -> list[TopicRow]:
@@ -131,8 +131,7 @@ def change_topics(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> 
     """Write names and centres of topics; the name of one that a person decided on stays."""
     name = "CASE WHEN decided = '' THEN :name ELSE name END"
     statement = f"UPDATE topics SET centre = :centre, name = {name} WHERE id = :id"
-    if rows:
-        connection.execute(text(statement), list(rows))
+    run_for_each(connection, statement, rows)
 
 
 def rename_topic(connection: Connection, topic: int, name: str, who: str) -> None:

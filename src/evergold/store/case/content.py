@@ -20,7 +20,7 @@ from hashlib import sha256
 from math import inf
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select, text, update
+from sqlalchemy import Connection
 from sqlalchemy.engine import RowMapping
 
 from evergold.conversation import conversation_of
@@ -42,10 +42,11 @@ from evergold.store.database.rows import (
     loads,
     now,
     rows_among,
+    run_for_each,
     run_sql,
     tuples_among,
 )
-from evergold.store.schema import UNWRITTEN, eval_dataset, messages
+from evergold.store.schema import UNWRITTEN, messages
 from evergold.store.trace.traces import Sessions, traces_with_spans
 
 PARTS = ("messages", "turn", "tools", "contexts")  # lists whose items are stored apart: `store/case/content.py`
@@ -376,13 +377,11 @@ def write_contents(connection: Connection, written: Sequence[WrittenContent]) ->
     query = f"SELECT id, grown FROM eval_dataset WHERE {UNWRITTEN} AND id"
     waiting = {tuple(row) for row in tuples_among(connection, query, [one.entry for one in written])}
     wanted = [one for one in written if (one.entry, one.grown) in waiting]
-    if not wanted:
-        return 0
     texts = store_items(connection, [one.content for one in wanted])
-    statement = text(f"UPDATE eval_dataset SET content = :content WHERE id = :entry AND grown = :grown AND {UNWRITTEN}")
-    values = [one._asdict() | {"content": stored} for one, stored in zip(wanted, texts, strict=True)]
-    connection.execute(statement, values)
-    return len(values)
+    statement = f"UPDATE eval_dataset SET content = :content WHERE id = :entry AND grown = :grown AND {UNWRITTEN}"
+    values = (one._asdict() | {"content": stored} for one, stored in zip(wanted, texts, strict=True))
+    run_for_each(connection, statement, values)
+    return len(wanted)
 
 
 def fill_contents(
@@ -396,7 +395,7 @@ def fill_contents(
     filled, before = 0, [0]
     while filled < most and time.monotonic() < until:
         with db.read() as connection:
-            rows = connection.execute(text(query)).mappings().all()
+            rows = run_sql(connection, query).mappings().all()
             written = _assemble(connection, rows, [case_of(row, ()) for row in rows]) if rows else []
         done = db.write_with_retry(partial(write_contents, written=written)) if written else 0
         entries = [one.entry for one in written]
@@ -417,10 +416,10 @@ def keep_contents(connection: Connection, trace_ids: Sequence[str]) -> int:
     entries = {row[0] for row in tuples_among(connection, f"{citing}id", trace_ids)}
     entries |= {row[0] for row in tuples_among(connection, f"{citing}session_id", sessions)}
     for batch in batches(sorted(entries), AT_ONCE):
-        chosen = eval_dataset.c.id.in_(batch)
-        rows = connection.execute(select(eval_dataset).where(chosen, text(UNWRITTEN))).mappings().all()
+        unwritten = rows_among(connection, f"SELECT * FROM eval_dataset WHERE {UNWRITTEN} AND id", batch)
+        rows = [row._mapping for row in unwritten]
         write_contents(connection, _assemble(connection, rows, [case_of(row, ()) for row in rows]))
-        connection.execute(update(eval_dataset).where(chosen).values(own_content=1))
+        change_among(connection, "UPDATE eval_dataset SET own_content = 1 WHERE id", batch)
     return len(entries)
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, delete, insert, select, text
+from sqlalchemy import Connection, Select, delete, insert, select
 
 from evergold.model.review import AnswerOn, CaseKey, Questionnaire, ReviewAnswer
 from evergold.store.case.cases import entry_id_of, entry_ids, with_case
-from evergold.store.database.rows import batches, dumps, loads, now
+from evergold.store.database.rows import batches, dumps, loads, now, run_sql
 from evergold.store.schema import review_answers, review_questions
 
 _answer = review_answers.c
@@ -96,7 +96,7 @@ def decided_cases(connection: Connection) -> Iterator[Decided]:
     query = f"""SELECT r.why, r.evidence, d.entry_type, d.status FROM eval_dataset d
         JOIN case_revisions r ON r.entry_id = d.id AND r.version = ({last})
         WHERE d.policy IS NOT NULL AND d.decided <> '' AND d.status <> 'erased'"""
-    for why, evidence, entry_type, status in connection.execute(text(query)):
+    for why, evidence, entry_type, status in run_sql(connection, query):
         facts = loads(evidence)
         tier = facts.get("is", NONE)
         machine = "golden" if tier in ("candidate", "unconfirmed", "confirmed") else tier

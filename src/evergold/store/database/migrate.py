@@ -6,9 +6,10 @@ Either is one transaction, which one process at a time is in: a process that is 
 import time
 from functools import partial
 from pathlib import Path
+from typing import cast
 from urllib.parse import quote
 
-from sqlalchemy import Connection, create_engine, inspect, text
+from sqlalchemy import Connection, create_engine, inspect
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from evergold.errors import Refused, Unavailable
@@ -81,7 +82,7 @@ def _look_at_file(connection: Connection, file: Path, seconds: float) -> dict[st
     assert driver is not None
     driver.set_progress_handler(lambda: time.monotonic() > until, 100_000)
     try:
-        answer = connection.scalar(text("PRAGMA quick_check(1)"))
+        answer = read_value(connection, "PRAGMA quick_check(1)")
     except OperationalError as problem:
         if "interrupted" not in str(problem):
             raise
@@ -102,7 +103,7 @@ def require_own_schema(connection: Connection, url: str) -> None:
 def create_tables(connection: Connection) -> None:
     """Create today's tables, all of them empty, and note their number."""
     metadata.create_all(connection)
-    connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
+    run_sql(connection, "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
     run_sql(connection, "INSERT INTO alembic_version VALUES (:head)", head=HEAD)
 
 
@@ -110,7 +111,7 @@ def _revision(connection: Connection) -> str | None:
     """The schema's number; None for an empty database. The first databases carry none and are known by their tables."""
     tables = inspect(connection)
     if tables.has_table("alembic_version"):
-        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        return cast("str | None", read_value(connection, "SELECT version_num FROM alembic_version"))
     return "0001" if tables.has_table("eval_dataset") or tables.has_table("traces") else None
 
 
@@ -120,7 +121,7 @@ def _migrate(connection: Connection, url: str) -> None:
         # A process that migrates is waited for as long as that takes; everybody else's locks are not.
         run_sql(connection, "SET LOCAL lock_timeout = 0")
         run_sql(connection, "SELECT pg_advisory_xact_lock(8321)")
-        connection.execute(text(f"SET LOCAL lock_timeout = '{WRITE_LOCK_SECONDS}s'"))
+        run_sql(connection, f"SET LOCAL lock_timeout = '{WRITE_LOCK_SECONDS}s'")
     current = _revision(connection)
     if current is None:
         create_tables(connection)

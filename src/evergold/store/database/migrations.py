@@ -7,12 +7,12 @@ A new database needs none: its tables are made from `store/schema.py`.
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect
 from sqlalchemy.schema import CreateColumn
 
 from evergold.model.case_actions import queue_address
 from evergold.prices import MODEL_KINDS, add_costs
-from evergold.store.database.rows import loads, read_column, run_sql
+from evergold.store.database.rows import loads, read_column, run_for_each, run_sql
 from evergold.store.schema import metadata, remarks, spans
 from evergold.store.text_index import BEFORE_CONVERSATIONS, TRACE_INDEXES
 
@@ -106,8 +106,8 @@ def add_known_costs(connection: Connection) -> None:
         for seq, kind, stated in connection.exec_driver_sql(CALLS % ", ".join(str(int(row.seq)) for row in rows)):
             calls.setdefault(seq, []).append((kind, loads(stated)))
         costs = [(row.seq, add_costs(loads(row.metadata), calls.get(row.seq, ()), row.started_at)) for row in rows]
-        if priced := [{"seq": seq, "cost": cost.amount} for seq, cost in costs if cost.amount is not None]:
-            connection.execute(text("UPDATE traces SET cost = :cost, priced = 1 WHERE seq = :seq"), priced)
+        priced = ({"seq": seq, "cost": cost.amount} for seq, cost in costs if cost.amount is not None)
+        run_for_each(connection, "UPDATE traces SET cost = :cost, priced = 1 WHERE seq = :seq", priced)
     for table in ("traffic_figures", "traffic_scores", "traffic_dirty"):
         run_sql(connection, f"DELETE FROM {table}")
     run_sql(connection, "INSERT INTO traffic_dirty (hour) SELECT DISTINCT substr(started_at, 1, 13) FROM traces")

@@ -188,6 +188,12 @@ def run_sql(connection: Connection, statement: str, **values: Any) -> CursorResu
     return connection.execute(bound, values | lists)
 
 
+def run_for_each(connection: Connection, statement: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Run a statement once with the named parameters of each row."""
+    if listed := list(rows):
+        connection.execute(text(statement), listed)
+
+
 def read_column(connection: Connection, query: str, **values: Any) -> list[Any]:
     """List the first value of each row."""
     return list(run_sql(connection, query, **values).scalars())
@@ -263,11 +269,11 @@ def group_among(connection: Connection, query: str, values: Values, then: str = 
     return groups
 
 
-def tuples_among(connection: Connection, query: str, values: Values) -> list[Any]:
+def tuples_among(connection: Connection, query: str, values: Values, then: str = "") -> list[Any]:
     """The rows of such a query as the driver gives them: for many of them, objects of their own would cost more than reading."""
     results: list[Any] = []
     for batch in batches(values, MANY):
-        with closing(_run_among(connection, query, batch)) as result:
+        with closing(_run_among(connection, query, batch, then)) as result:
             results += result.cursor.fetchall() if result.cursor is not None else ()
     return results
 

@@ -19,9 +19,9 @@ from evergold.store.trace.compact import (
     SHARED_INPUT,
     SHARED_OUTPUT,
     fold_row,
+    read_spans,
     unfold,
     unshare,
-    whole_spans,
 )
 from evergold.store.trace.retention import UNCITED, delete_uncited, lock_traces
 from evergold.store.trace.spans import insert_spans, insert_traces
@@ -77,12 +77,7 @@ def read_records(connection: Connection, trace_ids: Sequence[str]) -> list[Recor
     # Sorted here and not by the database, whose order of texts depends on its locale; keys come first in a row.
     rows = sorted(tuples_among(connection, f"SELECT seq, {', '.join(TRACE)} FROM traces WHERE id", trace_ids))
     records = {row[0]: dict(zip(TRACE, row[1:], strict=True)) | {"spans": []} for row in rows}
-    of_spans = f"SELECT trace_seq, {', '.join(COLUMNS)} FROM spans WHERE trace_seq"
-    own = []
-    for seq, *columns in sorted(tuples_among(connection, of_spans, list(records))):
-        record = records[seq]
-        own.append((seq, unshare(SpanRow(record["id"], *columns), record["input_text"], record["output_text"])))
-    for (seq, _), span in zip(own, whole_spans(connection, own), strict=True):
+    for seq, span in sorted(read_spans(connection, records), key=lambda one: one[1].id):
         raw = _unfold_raw(span.raw, span.input_text, span.output_text)
         records[seq]["spans"].append(dict(zip(SPAN, (*span[1 : len(SPAN)], raw), strict=True)))
     for name in BELONGING:

@@ -27,10 +27,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import orjson
-from sqlalchemy import Column, ColumnElement, Connection, bindparam, case, select, update
+from sqlalchemy import Connection
 
-from evergold.store.database.rows import RAW, SpanRow, TraceRow, batches, dumps, loads, make_storable, rows_among, stamp
-from evergold.store.schema import spans, traces
+from evergold.store.database.rows import (
+    RAW,
+    SpanRow,
+    TraceRow,
+    batches,
+    change_among,
+    dumps,
+    loads,
+    make_storable,
+    read_value,
+    rows_among,
+    run_for_each,
+    stamp,
+    tuples_among,
+)
 
 if TYPE_CHECKING:
     from evergold.model.trace import Span
@@ -95,6 +108,7 @@ def unfold(raw: dict[str, Any], question: str | None, answer: str | None) -> dic
 
 
 SHARED_INPUT, SHARED_OUTPUT = 1, 2  # bits of `shared`: the text is also the trace's, and stored there
+OF_TRACES = "trace_seq IN (SELECT seq FROM traces WHERE id"
 
 
 def share_texts(row: SpanRow, trace: TraceRow, *, input: bool, output: bool) -> SpanRow:
@@ -131,27 +145,11 @@ def unshare_texts(connection: Connection, trace_ids: Iterable[str]) -> None:
 
     A trace that gains spans may take its input and output from other spans than before.
     """
-    for batch in batches(trace_ids):
-        connection.execute(_take_back, {"ids": batch})
+    of_trace = "CASE WHEN shared & {0} <> 0 THEN (SELECT t.{1} FROM traces t WHERE t.seq = trace_seq) ELSE {1} END"
+    question, answer = of_trace.format(SHARED_INPUT, "input_text"), of_trace.format(SHARED_OUTPUT, "output_text")
+    take_back = f"UPDATE spans SET input_text = {question}, output_text = {answer}, shared = 0 WHERE shared <> 0"
+    change_among(connection, f"{take_back} AND {OF_TRACES}", trace_ids, ")")
 
-
-def _of_trace(bit: int, column: Column[Any], of_trace: Column[Any]) -> ColumnElement[Any]:
-    text = select(of_trace).where(traces.c.seq == spans.c.trace_seq).scalar_subquery()
-    return case((spans.c.shared.op("&")(bit) != 0, text), else_=column)
-
-
-_take_back = (
-    update(spans)
-    .where(
-        spans.c.trace_seq.in_(select(traces.c.seq).where(traces.c.id.in_(bindparam("ids", expanding=True)))),
-        spans.c.shared != 0,
-    )
-    .values(
-        input_text=_of_trace(SHARED_INPUT, spans.c.input_text, traces.c.input_text),
-        output_text=_of_trace(SHARED_OUTPUT, spans.c.output_text, traces.c.output_text),
-        shared=0,
-    )
-)
 
 ENOUGH = 100  # characters that are worth a copy instead of a literal
 FRAME = 24  # characters around a text, such as those that begin a message, that are worth it where it is taken out
@@ -367,6 +365,8 @@ def _text_of(piece: Piece, old: str, known: dict[str, str | None]) -> str:
 
 Key = tuple[int, str]  # the number of a trace, and a span's id
 COLUMNS = SpanRow._fields[1:-1]  # of a span beside its trace
+_WITH_TEXTS = f"SELECT t.seq, t.id, {', '.join(f's.{name}' for name in COLUMNS)}, t.input_text, t.output_text"
+_WITH_BASE = f"{_WITH_TEXTS} FROM spans s JOIN traces t ON t.seq = s.trace_seq WHERE s.base_seq"
 
 
 def whole_spans(connection: Connection, rows: Sequence[tuple[int, SpanRow]]) -> list[SpanRow]:
@@ -388,6 +388,21 @@ def whole_spans(connection: Connection, rows: Sequence[tuple[int, SpanRow]]) -> 
     ]
 
 
+def read_spans(
+    connection: Connection, traces: Mapping[int, Mapping[str, Any]], kinds: Sequence[str] = ()
+) -> Iterator[tuple[int, SpanRow]]:
+    """Read the spans of these traces (number → row), of some kinds or all, with their own texts and all that they carried."""
+    query = f"SELECT trace_seq, {', '.join(COLUMNS)} FROM spans WHERE trace_seq"
+    of_kinds = "AND kind IN ('{}')".format("', '".join(kinds)) if kinds else ""
+    for batch in batches(traces):
+        own = []
+        # Spans without a time are in the order of their numbers: `call-9` before `call-10`.
+        for seq, *fields in tuples_among(connection, query, batch, f"{of_kinds} ORDER BY started_at, length(id), id"):
+            trace = traces[seq]
+            own.append((seq, unshare(SpanRow(trace["id"], *fields), trace["input_text"], trace["output_text"])))
+        yield from zip((seq for seq, _ in own), whole_spans(connection, own), strict=True)
+
+
 def _base_of(row: SpanRow) -> Key | None:
     return None if row.base_seq is None or row.base_id is None else (row.base_seq, row.base_id)
 
@@ -400,8 +415,7 @@ def _read_chain(connection: Connection, keys: Sequence[Key]) -> Iterable[Any]:
             SELECT s.trace_seq, s.id, s.base_seq, s.base_id FROM wanted w JOIN spans s ON s.trace_seq = w.seq AND s.id = w.id
             UNION SELECT s.trace_seq, s.id, s.base_seq, s.base_id
                 FROM chain c JOIN spans s ON s.trace_seq = c.base_seq AND s.id = c.base_id)
-        SELECT t.seq, t.id, {", ".join(f"s.{name}" for name in COLUMNS)}, t.input_text, t.output_text
-        FROM chain c JOIN spans s ON s.trace_seq = c.seq AND s.id = c.id JOIN traces t ON t.seq = s.trace_seq"""
+        {_WITH_TEXTS} FROM chain c JOIN spans s ON s.trace_seq = c.seq AND s.id = c.id JOIN traces t ON t.seq = s.trace_seq"""
     return connection.exec_driver_sql(query, tuple(chain.from_iterable(keys)))
 
 
@@ -427,33 +441,28 @@ def _read_carried(key: Key, known: dict[Key, SpanRow], read: dict[Key, Carried])
 def release(connection: Connection, trace_ids: Sequence[str]) -> None:
     """Let nothing build on these traces, which are about to be deleted: what stays is made whole."""
     # Read from the index of bases, which is empty where no conversation goes on over several traces.
-    if connection.execute(select(spans.c.base_seq).where(spans.c.base_seq.is_not(None)).limit(1)).first() is None:
+    if read_value(connection, "SELECT base_seq FROM spans WHERE base_seq IS NOT NULL LIMIT 1") is None:
         return
     deleted = set(trace_ids)
-    for batch in batches(trace_ids):
-        # Spans outside of what is deleted; those inside go with it.
-        dependents = connection.execute(_DEPENDENTS, {"ids": batch}).all()
-        _make_whole(connection, [_with_own_texts(row) for row in dependents if row[1] not in deleted])
-    for batch in batches(trace_ids):
-        # Rows to be deleted may name each other as bases, and the foreign key would forbid the first deletion.
-        connection.execute(_LET_GO, {"ids": batch})
+    # Spans outside of what is deleted; those inside go with it.
+    dependents = rows_among(connection, f"{_WITH_BASE} IN (SELECT seq FROM traces WHERE id", trace_ids, ")")
+    _make_whole(connection, [_with_own_texts(row) for row in dependents if row[1] not in deleted])
+    # Rows to be deleted may name each other as bases, and the foreign key would forbid the first deletion.
+    let_go = "UPDATE spans SET raw = '{}', base_seq = NULL, base_id = NULL WHERE base_seq IS NOT NULL"
+    change_among(connection, f"{let_go} AND {OF_TRACES}", trace_ids, ")")
 
 
 def make_dependents_whole(connection: Connection, bases: Collection[Key]) -> None:
     """Let no other span build on these spans, which are about to change."""
     named = set(bases)
-    for batch in batches({seq for seq, _ in named}):
-        rows = [_with_own_texts(row) for row in connection.execute(_ON_TRACES, {"seqs": batch})]
-        _make_whole(connection, [(seq, row) for seq, row in rows if (row.base_seq, row.base_id) in named])
+    rows = [_with_own_texts(row) for row in rows_among(connection, _WITH_BASE, {seq for seq, _ in named})]
+    _make_whole(connection, [(seq, row) for seq, row in rows if (row.base_seq, row.base_id) in named])
 
 
 def _make_whole(connection: Connection, rows: Sequence[tuple[int, SpanRow]]) -> None:
-    changes = [
-        {"of": seq, "named": row.id, "new_raw": fold_row(row)}
-        for (seq, _), row in zip(rows, whole_spans(connection, rows), strict=True)
-    ]
-    if changes:
-        connection.execute(_MAKE_WHOLE, changes)
+    whole = "UPDATE spans SET raw = :raw, base_seq = NULL, base_id = NULL WHERE trace_seq = :seq AND id = :id"
+    restored = zip(rows, whole_spans(connection, rows), strict=True)
+    run_for_each(connection, whole, ({"seq": seq, "id": row.id, "raw": fold_row(row)} for (seq, _), row in restored))
 
 
 def _with_own_texts(row: Any) -> tuple[int, SpanRow]:
@@ -467,25 +476,6 @@ def fold_row(row: SpanRow) -> str:
     fold(raw, row.input_text, row.output_text)
     return dumps(raw)
 
-
-_GIVEN = select(traces.c.seq).where(traces.c.id.in_(bindparam("ids", expanding=True)))
-_WITH_BASE = (
-    select(traces.c.seq, traces.c.id, *(spans.c[name] for name in COLUMNS), traces.c.input_text, traces.c.output_text)
-    .select_from(spans.join(traces, traces.c.seq == spans.c.trace_seq))
-    .where(spans.c.base_seq.is_not(None))
-)
-_DEPENDENTS = _WITH_BASE.where(spans.c.base_seq.in_(_GIVEN))
-_ON_TRACES = _WITH_BASE.where(spans.c.base_seq.in_(bindparam("seqs", expanding=True)))
-_MAKE_WHOLE = (
-    update(spans)
-    .where(spans.c.trace_seq == bindparam("of"), spans.c.id == bindparam("named"))
-    .values(raw=bindparam("new_raw"), base_seq=None, base_id=None)
-)
-_LET_GO = (
-    update(spans)
-    .where(spans.c.trace_seq.in_(_GIVEN), spans.c.base_seq.is_not(None))
-    .values(raw="{}", base_seq=None, base_id=None)
-)
 
 MOST_CHARACTERS = 12_000_000  # the memory of a server has a limit
 OVERHEAD = 1000  # of the objects that hold a span

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from evergold.conversation.exchanges import CALLERS, LoggedMessages
 from evergold.conversation.message import INSTRUCTING, Message, calls_in, text_of
@@ -19,7 +19,7 @@ from evergold.conversation.reader import messages_in
 from evergold.model.trace import HitPart, Trace, TraceHit
 from evergold.store.conditions import json_value
 from evergold.store.database.db import Database
-from evergold.store.database.rows import delete_among, dumps, loads, rows_among
+from evergold.store.database.rows import delete_among, dumps, loads, rows_among, run_for_each
 from evergold.store.text_index import fold, indexed_words
 from evergold.store.trace.filter import TraceFilter, asked_of
 from evergold.store.trace.search import SearchTerms, match_of
@@ -152,8 +152,7 @@ def _put_words(connection: Connection, marks: Mapping[int, float], words: Mappin
     # From the table of traces, as a trace may have been deleted meanwhile.
     given = f"CAST(:words AS {'text' if is_sqlite else 'tsvector'})"
     insert = f"INSERT INTO trace_words (seq, words) SELECT seq, {given} FROM traces WHERE seq = :seq"
-    if rows := [{"seq": seq, "words": words[seq]} for seq in same if seq in words]:
-        connection.execute(text(insert), rows)
+    run_for_each(connection, insert, ({"seq": seq, "words": words[seq]} for seq in same if seq in words))
 
 
 def hits_of(connection: Connection, wanted: TraceFilter, trace_ids: Sequence[str]) -> dict[str, TraceHit]:

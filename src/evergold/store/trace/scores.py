@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from evergold.model.trace import Score
 from evergold.model.values import content_hash
@@ -24,7 +24,6 @@ from evergold.store.database.rows import (
     run_sql,
     stamp,
 )
-from evergold.store.schema import trace_scores
 
 CHECKS_ON = "checks.on"  # the fact that says whether new traces are to be checked
 _CHECKED = f"EXISTS (SELECT 1 FROM workspace_facts WHERE name = '{CHECKS_ON}' AND value = 'on')"
@@ -192,11 +191,9 @@ def scores_of(connection: Connection, trace_id: str) -> tuple[Score, ...]:
 def scores_of_many(connection: Connection, trace_ids: Sequence[str]) -> dict[str, tuple[Score, ...]]:
     """The scores of each of these traces, in the order in which they came."""
     results: dict[str, list[Score]] = {}
-    for batch in batches(trace_ids):
-        query = select(trace_scores).where(trace_scores.c.trace_id.in_(batch)).order_by(trace_scores.c.id)
-        for row in connection.execute(query).mappings():
-            held = {name: row[name] for name in Score.model_fields}
-            # A key made of the content is ours and not shown.
-            held["key"] = None if row["key"].startswith("sha256:") else row["key"]
-            results.setdefault(row["trace_id"], []).append(Score.model_validate(held))
+    for row in rows_among(connection, "SELECT * FROM trace_scores WHERE trace_id", trace_ids, "ORDER BY id"):
+        held = {name: row._mapping[name] for name in Score.model_fields}
+        # A key made of the content is ours and not shown.
+        held["key"] = None if row.key.startswith("sha256:") else row.key
+        results.setdefault(row.trace_id, []).append(Score.model_validate(held))
     return {trace_id: tuple(scores) for trace_id, scores in results.items()}

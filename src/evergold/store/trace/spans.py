@@ -8,13 +8,22 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection
 
-from evergold.store.database.rows import SpanKey, SpanRow, TraceRow, batches, change_among, insert_rows, rows_among
+from evergold.store.database.rows import (
+    SpanKey,
+    SpanRow,
+    TraceRow,
+    change_among,
+    insert_rows,
+    rows_among,
+    run_for_each,
+    run_sql,
+)
 from evergold.store.schema import spans, traces
 from evergold.store.trace.compact import COLUMNS, carried_by, make_dependents_whole, whole_spans
 
-_OF_TRACES = spans.join(traces, traces.c.seq == spans.c.trace_seq)
+_OF_TRACES = "FROM spans s JOIN traces t ON t.seq = s.trace_seq WHERE t.id"
 
 
 class StoredTrace(NamedTuple):
@@ -84,12 +93,12 @@ def held_spans(
     connection: Connection, trace_ids: Sequence[str], wanted: Set[SpanKey], known: Mapping[str, StoredTrace]
 ) -> dict[SpanKey, SpanRow]:
     """Those of the wanted spans that are stored in these traces, each with everything that it carried."""
-    query = "SELECT t.id, s.id FROM spans s JOIN traces t ON t.seq = s.trace_seq WHERE t.id"
+    query = f"SELECT t.id, s.id {_OF_TRACES}"
     held: dict[SpanKey, SpanRow] = {}
     for trace_id, span_id in wanted & {(*row,) for row in rows_among(connection, query, trace_ids)}:
-        one = select(traces.c.id, *(spans.c[name] for name in COLUMNS)).select_from(_OF_TRACES)
-        row = connection.execute(one.where(traces.c.id == trace_id, spans.c.id == span_id)).one()
-        held[trace_id, span_id] = SpanRow(*row)
+        one = f"SELECT {', '.join(COLUMNS)} FROM spans WHERE trace_seq = :seq AND id = :id"
+        row = run_sql(connection, one, seq=known[trace_id].seq, id=span_id).one()
+        held[trace_id, span_id] = SpanRow(trace_id, *row)
     bases = [(known[row.trace_id].seq, row) for row in held.values() if row.base_id is not None]
     held |= {(row.trace_id, row.id): row for row in whole_spans(connection, bases)}
     return held
@@ -111,16 +120,10 @@ def insert_spans(connection: Connection, rows: Sequence[SpanRow], seqs: Mapping[
 
 def replace_spans(connection: Connection, rows: Sequence[SpanRow], seqs: Mapping[str, int]) -> None:
     """Write the content of stored spans anew; spans that are stored as the difference from one of them are made whole."""
-    if not rows:
-        return
     make_dependents_whole(connection, [(seqs[row.trace_id], row.id) for row in rows])
-    statement = update(spans).where(spans.c.trace_seq == bindparam("of"), spans.c.id == bindparam("named"))
-    statement = statement.values({name: bindparam(f"new_{name}") for name in COLUMNS[1:]})
-    changes = [
-        {"of": seqs[row.trace_id], "named": row.id, **{f"new_{name}": getattr(row, name) for name in COLUMNS[1:]}}
-        for row in rows
-    ]
-    connection.execute(statement, changes)
+    assigned = ", ".join(f"{name} = :{name}" for name in COLUMNS[1:])
+    statement = f"UPDATE spans SET {assigned} WHERE trace_seq = :seq AND id = :id"
+    run_for_each(connection, statement, ({"seq": seqs[row.trace_id], **row._asdict()} for row in rows))
 
 
 def insert_traces(connection: Connection, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, int]:
@@ -145,17 +148,10 @@ def insert_traces(connection: Connection, columns: Sequence[str], rows: Sequence
 def facts_of(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[Any]]:
     """The stored spans of traces without their texts: what a trace is recomputed from."""
     grouped: dict[str, list[Any]] = {}
-    columns = (spans.c[name] for name in ("id", "parent_id", "name", "kind", "status", "started_at", "ended_at"))
-    query = select(
-        traces.c.id.label("trace_id"),
-        *columns,
-        spans.c.metadata,
-        (func.coalesce(spans.c.input_text, "") != "").label("has_input"),
-        (func.coalesce(spans.c.output_text, "") != "").label("has_output"),
-    ).select_from(_OF_TRACES)
-    for batch in batches(trace_ids):
-        for row in connection.execute(query.where(traces.c.id.in_(batch))):
-            grouped.setdefault(row.trace_id, []).append(row)
+    query = f"""SELECT t.id AS trace_id, s.id, s.parent_id, s.name, s.kind, s.status, s.started_at, s.ended_at, s.metadata,
+        coalesce(s.input_text, '') <> '' AS has_input, coalesce(s.output_text, '') <> '' AS has_output {_OF_TRACES}"""
+    for row in rows_among(connection, query, trace_ids):
+        grouped.setdefault(row.trace_id, []).append(row)
     return grouped
 
 
@@ -163,19 +159,15 @@ def texts_of(connection: Connection, trace_id: str, span_id: str | None) -> tupl
     """Input and output of one stored span."""
     if span_id is None:
         return None, None
-    query = select(spans.c.input_text, spans.c.output_text).select_from(_OF_TRACES)
-    row = connection.execute(query.where(traces.c.id == trace_id, spans.c.id == span_id)).one()
+    query = f"SELECT s.input_text, s.output_text {_OF_TRACES} = :trace AND s.id = :span"
+    row = run_sql(connection, query, trace=trace_id, span=span_id).one()
     return row[0], row[1]
 
 
 def update_summaries(connection: Connection, grown: Sequence[TraceRow]) -> None:
     """Replace the summary columns of traces by these rows; their checks have seen less, and run again."""
-    if not grown:
-        return
-    named = [name for name in TraceRow._fields if name not in ("id", "received_at")]
-    statement = update(traces).where(traces.c.id == bindparam("key"))
-    statement = statement.values({name: bindparam(f"new_{name}") for name in named})
-    changes = [{"key": row.id, **{f"new_{name}": getattr(row, name) for name in named}} for row in grown]
-    connection.execute(statement, changes)
+    named = (name for name in TraceRow._fields if name not in ("id", "received_at"))
+    statement = f"UPDATE traces SET {', '.join(f'{name} = :{name}' for name in named)} WHERE id = :id"
+    run_for_each(connection, statement, (row._asdict() for row in grown))
     # A suite that no check has marks them as unchecked.
     change_among(connection, "UPDATE trace_checks SET suite = '' WHERE trace_id", [row.id for row in grown])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection
 
 from evergold.conversation.assembly import reply_of
 from evergold.errors import NotFound
@@ -27,14 +27,16 @@ from evergold.store.database.rows import (
     make_storable,
     now,
     read_value,
+    rows_among,
+    run_sql,
     stamp,
     sum_figures,
     text_or_none,
     tuples_among,
 )
 from evergold.store.facts import ARCHIVES, fact, record_moderation
-from evergold.store.schema import spans, trace_comments, trace_corrections, trace_tags, traces
-from evergold.store.trace.compact import COLUMNS, span_row, unfold, unshare, whole_spans
+from evergold.store.schema import trace_tags
+from evergold.store.trace.compact import read_spans, span_row, unfold
 from evergold.store.trace.scores import enqueue, enqueue_new, put_scores_of_many, scores_of
 from evergold.store.trace.spans import insert_spans, insert_traces
 
@@ -109,10 +111,10 @@ def _words_of(metadata: dict[str, Any]) -> list[tuple[Any, ...]] | None:
 def put_correction(connection: Connection, correction: Correction) -> bool:
     """Add what a person said of a stored trace; the same words again are no change."""
     row = correction.model_dump(mode="json", include={"trace_id", "text", "author", "kind"})
-    same = (trace_corrections.c.trace_id == correction.trace_id) & (trace_corrections.c.text == correction.text)
-    if connection.execute(select(trace_corrections.c.id).where(same)).first() is not None:
+    add = """INSERT INTO trace_corrections (trace_id, text, author, kind) VALUES (:trace_id, :text, :author, :kind)
+        ON CONFLICT DO NOTHING"""
+    if not run_sql(connection, add, **row).rowcount:
         return False
-    connection.execute(insert(trace_corrections), row)
     enqueue(connection, [correction.trace_id])
     return True
 
@@ -122,7 +124,7 @@ def known_traces(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
 
 
 def get_trace(connection: Connection, trace_id: str) -> Trace:
-    row = connection.execute(select(traces).where(traces.c.id == trace_id)).mappings().first()
+    row = run_sql(connection, "SELECT * FROM traces WHERE id = :id", id=trace_id).mappings().first()
     if row is None:
         # Where the archives are is not said: over HTTP it would be nobody's business.
         restore = ", and `evergold traces restore DAY --from URL` brings an archived day back"
@@ -211,7 +213,7 @@ def traces_with_spans(connection: Connection, trace_ids: Iterable[str]) -> dict[
     by_key: dict[str, Trace] = {}
     # Traces with all of their spans are large; so many are in memory at a time.
     for batch in batches(dict.fromkeys(trace_ids), 200):
-        rows = connection.execute(select(traces).where(traces.c.id.in_(batch))).mappings().all()
+        rows = [row._mapping for row in rows_among(connection, "SELECT * FROM traces WHERE id", batch)]
         by_key |= {trace.id: trace for trace in _with_spans(connection, rows)}
     return by_key
 
@@ -241,9 +243,9 @@ class Sessions:
         key = (trace.session_id, kinds)
         for batch in batches(sorted({trace.session_id} | self._named)) if key not in self._read else ():
             self._read |= {(name, kinds): [] for name in batch}
-            query = select(traces).where(traces.c.session_id.in_(batch))
-            rows = self._connection.execute(query.order_by(traces.c.started_at, traces.c.seq)).mappings().all()
-            for one in _with_spans(self._connection, rows, kinds):
+            query = "SELECT * FROM traces WHERE session_id"
+            rows = rows_among(self._connection, query, batch, "ORDER BY started_at, seq")
+            for one in _with_spans(self._connection, [row._mapping for row in rows], kinds):
                 self._read[one.session_id or "", kinds].append(one)
         session = self._read[key]
         position = next((number for number, one in enumerate(session) if one.id == trace.id), len(session))
@@ -251,20 +253,9 @@ class Sessions:
 
 
 def _with_spans(connection: Connection, rows: Sequence[Any], kinds: Sequence[str] = ()) -> list[Trace]:
-    by_seq = {row["seq"]: row for row in rows}
     by_key: dict[int, list[Span]] = {}
-    for batch in batches(by_seq):
-        query = select(spans.c.trace_seq, *(spans.c[name] for name in COLUMNS)).where(spans.c.trace_seq.in_(batch))
-        if kinds:
-            query = query.where(spans.c.kind.in_(kinds))
-        own = []
-        # Spans without a time are in the order of their numbers: `call-9` before `call-10`.
-        in_order = query.order_by(spans.c.started_at, func.length(spans.c.id), spans.c.id)
-        for seq, *fields in connection.execute(in_order):
-            trace = by_seq[seq]
-            own.append((seq, unshare(SpanRow(trace["id"], *fields), trace["input_text"], trace["output_text"])))
-        for (seq, _), row in zip(own, whole_spans(connection, own), strict=True):
-            by_key.setdefault(seq, []).append(span_of(row))
+    for seq, row in read_spans(connection, {row["seq"]: row for row in rows}, kinds):
+        by_key.setdefault(seq, []).append(span_of(row))
     return [trace_of(row, tuple(by_key.get(row["seq"], ())), ()) for row in rows]
 
 
@@ -282,8 +273,8 @@ def retag(
         added = sorted(set(add) - before) if trace_id in known else []
         removed = sorted(set(remove) & before)
         rows += [{"trace_id": trace_id, "tag": tag, "who": who, "created_at": now()} for tag in added]
-        for tag in removed:
-            connection.execute(delete(trace_tags).where(trace_tags.c.trace_id == trace_id, trace_tags.c.tag == tag))
+        drop = "DELETE FROM trace_tags WHERE trace_id = :id AND tag IN :tags"
+        run_sql(connection, drop, id=trace_id, tags=tuple(removed))
         problem = None if trace_id in known else f"no trace {trace_id!r} in this workspace"
         changed.append(Retagged(trace_id=trace_id, added=tuple(added), removed=tuple(removed), problem=problem))
     # Somebody else may have put the same tag on since it was read: theirs stays.
@@ -306,25 +297,24 @@ def with_tags(connection: Connection, traces: Sequence[Trace]) -> list[Trace]:
 
 def comments_on(connection: Connection, trace_id: str) -> list[TraceComment]:
     """The comments on a trace, the oldest first."""
-    query = select(trace_comments).where(trace_comments.c.trace_id == trace_id).order_by(trace_comments.c.id)
-    return [TraceComment(**row) for row in connection.execute(query).mappings()]
+    query = "SELECT * FROM trace_comments WHERE trace_id = :id ORDER BY id"
+    return [TraceComment(**row) for row in run_sql(connection, query, id=trace_id).mappings()]
 
 
 def put_comment(connection: Connection, trace_id: str, text: str, who: str) -> TraceComment:
     if not known_traces(connection, [trace_id]):
         raise NotFound(f"no trace {trace_id!r} in this workspace")
-    row = {"trace_id": trace_id, "text": make_storable(text) or "", "who": who, "created_at": now()}
-    connection.execute(insert(trace_comments), row)
+    add = "INSERT INTO trace_comments (trace_id, text, who, created_at) VALUES (:id, :said, :who, :now)"
+    run_sql(connection, add, id=trace_id, said=make_storable(text) or "", who=who, now=now())
     return comments_on(connection, trace_id)[-1]
 
 
 def drop_comment(connection: Connection, comment_id: int, by: Holder = LOCAL) -> None:
     """Delete a comment as `by`; one of somebody else is recorded as moderation, without its text."""
-    chosen = trace_comments.c.id == comment_id
-    row = connection.execute(select(trace_comments.c.who, trace_comments.c.trace_id).where(chosen)).first()
+    row = run_sql(connection, "SELECT who, trace_id FROM trace_comments WHERE id = :id", id=comment_id).first()
     if row is None:
         raise NotFound(f"no comment {comment_id}; it may have been deleted already")
     what = f"comment {comment_id} on trace {row.trace_id}"
     if by.check_author(row.who, what):
         record_moderation(connection, by, "deleted", what, row.who)
-    connection.execute(delete(trace_comments).where(chosen))
+    run_sql(connection, "DELETE FROM trace_comments WHERE id = :id", id=comment_id)

@@ -8,10 +8,10 @@ on its choice may be exchanged; the share of a cluster that was taken is kept as
 from collections.abc import Iterable
 from typing import NamedTuple, cast
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from evergold.model.policy import Policy, Reason
-from evergold.store.database.rows import read_column, read_value, run_sql
+from evergold.store.database.rows import read_column, read_value, run_for_each, run_sql
 from evergold.store.facts import fact, fact_to_change, put_fact
 from evergold.store.verdict.curation import IN_CHOSEN, IN_RANGE, choose
 from evergold.store.verdict.tiers import CODE, Scope, VerdictQuery, dialect_of
@@ -112,8 +112,7 @@ def keep_choice(connection: Connection, policy: Policy, day: str, choice: DayCho
         for trace, (included, repeats) in shares.items()
         if trace not in after or before.get(trace) != (included, repeats)
     ]
-    if changes:
-        connection.execute(text(CHANGE), changes)
+    run_for_each(connection, CHANGE, changes)
     return sorted(before.keys() ^ after.keys())
 
 

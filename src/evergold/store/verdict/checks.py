@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from evergold.conversation.wholeness import CALLS, DOCUMENTS, MODEL_CALLS, may_lack
 from evergold.model.check import Checked, ToolStep, Turn
@@ -29,6 +29,7 @@ from evergold.store.database.rows import (
     read_column,
     read_value,
     rows_among,
+    run_for_each,
     run_sql,
     stamp,
 )
@@ -189,8 +190,8 @@ def _steps(connection: Connection, seqs: Sequence[int]) -> dict[int, TraceSteps]
 def note_gaps(connection: Connection, turns: Iterable[Turn]) -> None:
     """Note with each trace what it lacks to be evaluated at all, and what sent it."""
     changed = (turn for turn in turns if turn.gaps is not None and turn.gaps != turn.incomplete)
-    if noted := [{"id": turn.id, "gaps": turn.gaps, "exporter": turn.exporter} for turn in changed]:
-        connection.execute(text("UPDATE traces SET incomplete = :gaps, exporter = :exporter WHERE id = :id"), noted)
+    noted = ({"id": turn.id, "gaps": turn.gaps, "exporter": turn.exporter} for turn in changed)
+    run_for_each(connection, "UPDATE traces SET incomplete = :gaps, exporter = :exporter WHERE id = :id", noted)
 
 
 def find_unchecked(connection: Connection, trace_ids: Sequence[str], suite: str) -> list[str]:
