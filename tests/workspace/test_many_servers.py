@@ -52,14 +52,14 @@ def test_a_backfill_on_one_server_is_refused_on_the_other_while_it_runs(servers:
     ASKED.update(["done", "done"])  # nobody waits for another question
     one, other = servers
     one.intake.accept([a_trace("t1"), a_trace("t2")])
-    refused: list[str] = []
+    refused: list[bool] = []
 
     def meanwhile(_: int) -> None:
-        for backfill in (other.live.checks.backfill, other.live.checks.check_missing):
+        for everything in (True, False):
             with pytest.raises(Conflict, match="a check of all traces is under way in"):
-                backfill()
-            refused.append(backfill.__name__)
+                other.live.checks.backfill(everything=everything)
+            refused.append(everything)
 
     one.live.checks.backfill(meanwhile)
-    assert refused == ["backfill", "check_missing"]
+    assert refused == [True, False]
     assert other.live.checks.backfill().traces == 2

@@ -92,12 +92,7 @@ class Checks:
             work = partial(enqueue_unchecked, suite=suite.identity, after=after, upto=upto)
             self._store.db.write_with_retry(work)
 
-    def backfill(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
-        """Check all of history again; scores of checks that changed or were turned off are replaced."""
+    def backfill(self, progress: Callable[[int], None] = lambda _: None, *, everything: bool = True) -> CheckReport:
+        """Check all of history again, or what no check has seen; scores of checks that changed or are off now are replaced."""
         with hold_lease(self._store.db, BACKFILL, "a check of all traces"):
-            return self.stage.backfill(everything=True, progress=progress)
-
-    def check_missing(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
-        """Check what no check has seen yet."""
-        with hold_lease(self._store.db, BACKFILL, "a check of all traces"):
-            return self.stage.backfill(everything=False, progress=progress)
+            return self.stage.backfill(everything=everything, progress=progress)

@@ -109,7 +109,6 @@ class CheckStage:
 
     @property
     def names(self) -> frozenset[str]:
-        """The checks that are on."""
         return frozenset(self.suite.checks)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -196,7 +197,7 @@ def check_traces_command(workspace: Workspace, backfill: bool, dry_run: bool, tr
         workspace.intake.get(trace_id)
         _print_checks(checks.stage.explain(trace_id))
         return
-    work = checks.stage.dry_run if dry_run else checks.backfill if backfill else checks.check_missing
+    work = checks.stage.dry_run if dry_run else partial(checks.backfill, everything=backfill)
     with progress("checking", workspace.live.trace_count()) as advance:
         report = work(advance)
     hint = checks.state()["hint"]

@@ -133,7 +133,8 @@ def write_records(
     """Store a batch; `report` gains what became of each record."""
     clean = redact_all(records, cleaner)
     # Traces before spans before feedback: a file may hold all three in any order.
-    _store_traces(connection, [record for record in clean if isinstance(record, Trace)], report)
+    added = put_traces(connection, [record for record in clean if isinstance(record, Trace)], report)
+    apply_pending(connection, take_pending(connection, added), report)
     _store_spans(connection, [record for record in clean if isinstance(record, SpanLine)], report)
     apply_feedback(
         connection, [record for record in clean if isinstance(record, ScoreLine | Correction | Reaction)], report
@@ -142,22 +143,6 @@ def write_records(
         if isinstance(bad, Rejected):
             report.reject(bad)
     count(connection, {f"redacted.{kind}": number for kind, number in cleaner.counts.items()})
-
-
-def _store_traces(connection: Connection, traces: Sequence[Trace], report: IngestReport) -> None:
-    if not traces:
-        return
-    done = put_traces(connection, traces)
-    added = set(done.added)
-    report.traces += len(added)
-    report.spans += sum(len(trace.spans) for trace in traces if trace.id in added)
-    report.scores += done.scores
-    report.duplicates += len(done.duplicates)
-    for trace_id in done.conflicting:
-        report.reject(
-            Rejected(where=f"trace {trace_id}", field="id", reason="known with other content; the first is kept")
-        )
-    apply_pending(connection, take_pending(connection, done.added), report)
 
 
 def _store_spans(connection: Connection, lines: Sequence[SpanLine], report: IngestReport) -> None:

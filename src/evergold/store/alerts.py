@@ -81,13 +81,9 @@ def calm_alert(connection: Connection, reading: Reading, moment: str, calm_befor
 
 def close_unknown(connection: Connection, rules: Sequence[str], moment: str) -> None:
     """End alerts of rules that are no longer in the settings; nobody is notified of that."""
-    known = "AND rule NOT IN :rules" if rules else ""
-    run_sql(
-        connection,
-        f"UPDATE alerts SET resolved_at = :now WHERE resolved_at IS NULL {known}",
-        now=moment,
-        rules=tuple(rules),
-    )
+    # No rule has an empty name.
+    close = "UPDATE alerts SET resolved_at = :now WHERE resolved_at IS NULL AND rule NOT IN :known"
+    run_sql(connection, close, now=moment, known=tuple(rules) or ("",))
 
 
 def due_reminders(connection: Connection, moment: str, before: str) -> list[int]:

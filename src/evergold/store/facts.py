@@ -30,7 +30,6 @@ LOCKS = 8324  # the first number of the locks of facts; the second is made of a 
 
 
 def fact(connection: Connection, name: str) -> str | None:
-    """Look one fact up."""
     return cast("str | None", read_value(connection, "SELECT value FROM workspace_facts WHERE name = :name", name=name))
 
 

@@ -168,13 +168,11 @@ def traces_after(connection: Connection, after: int, settled: str, most: int) ->
 
 
 def conversations_of(connection: Connection, trace_ids: Collection[str]) -> list[tuple[Trace, Conversation]]:
-    """Read the conversations of traces."""
     traces = traces_with_spans(connection, trace_ids)
     sessions = Sessions(connection, traces.values())
     return [(one, conversation_of(one, sessions.list_before, sessions.called_before)) for one in traces.values()]
 
 
 def cases_of_entries(connection: Connection, entries: Iterable[int]) -> dict[int, Case]:
-    """Read cases by their numbers."""
     rows = rows_among(connection, "SELECT dataset, case_id FROM eval_dataset WHERE id", entries)
     return dict(held_cases(connection, [(row[0], row[1]) for row in rows]).values())

@@ -120,7 +120,6 @@ def get_topic(connection: Connection, topic: int) -> TopicRow:
 
 
 def add_topic(connection: Connection, name: str, centre: str, decided: str = "") -> int:
-    """Add a topic."""
     statement = (
         "INSERT INTO topics (name, centre, decided, created_at) VALUES (:name, :centre, :decided, :now) RETURNING id"
     )
@@ -154,7 +153,6 @@ def merge_topics(connection: Connection, parts: Sequence[int], into: int, centre
 
 
 def decide_topic(connection: Connection, topic: int, who: str) -> None:
-    """Note that a person decided on a topic."""
     run_sql(connection, "UPDATE topics SET decided = :who WHERE id = :id", who=who, id=topic)
 
 
@@ -286,7 +284,6 @@ def read_problems(connection: Connection) -> list[ProblemRow]:
 
 
 def get_problem(connection: Connection, problem: int) -> ProblemRow:
-    """Read one problem."""
     row = next((one for one in read_problems(connection) if one.id == problem), None)
     if row is None:
         raise NotFound(f"no problem {problem}; `evergold problems` lists them")

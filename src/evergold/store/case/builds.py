@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, insert
 
 from evergold.errors import Conflict, NotFound, describe_unknown
 from evergold.model.build import Build, BuildStep, RunStep
@@ -32,8 +32,8 @@ def replace_build(connection: Connection, build: Build) -> None:
     """Remember a build whose files were written over on purpose: what is known of the version is what is there."""
     held = find_build(connection, build.dataset, build.version)
     if held is not None and held.content_hash != build.content_hash:
-        same = (builds.c.dataset == build.dataset) & (builds.c.version == build.version)
-        connection.execute(delete(builds).where(same))
+        drop = "DELETE FROM builds WHERE dataset = :dataset AND version = :version"
+        run_sql(connection, drop, dataset=build.dataset, version=build.version)
     put_build(connection, build, ())
 
 
@@ -51,24 +51,21 @@ def get_build(connection: Connection, dataset: str, version: str) -> Build:
 
 def list_builds(connection: Connection, dataset: str | None = None, version: str | None = None) -> list[Build]:
     """Oldest first."""
-    given = {builds.c.dataset: dataset, builds.c.version: version}
-    query = select(builds).where(*(column == value for column, value in given.items() if value is not None))
+    query = """SELECT * FROM builds WHERE (CAST(:dataset AS text) IS NULL OR dataset = :dataset)
+        AND (CAST(:version AS text) IS NULL OR version = :version) ORDER BY dataset, id"""
     return [
         Build.model_validate({name: row[name] for name in Build.model_fields} | {"manifest": loads(row["manifest"])})
-        for row in connection.execute(query.order_by(builds.c.dataset, builds.c.id)).mappings()
+        for row in run_sql(connection, query, dataset=dataset, version=version).mappings()
     ]
 
 
 def placements(connection: Connection, dataset: str, versions: Sequence[str], splits: Sequence[str]) -> dict[str, str]:
     """Case id → the one of these splits that the newest of these versions had it in."""
-    query = (
-        select(build_cases.c.case_id, build_cases.c.split)
-        .join(builds, builds.c.id == build_cases.c.build_id)
-        .where(builds.c.dataset == dataset, builds.c.version.in_(versions), build_cases.c.split.in_(splits))
-        # Oldest first, so that the dict keeps the placement of the newest build.
-        .order_by(builds.c.id)
-    )
-    return {row.case_id: row.split for row in connection.execute(query)}
+    # Oldest first, so that the dict keeps the placement of the newest build.
+    query = """SELECT c.case_id, c.split FROM build_cases c JOIN builds b ON b.id = c.build_id
+        WHERE b.dataset = :dataset AND b.version IN :versions AND c.split IN :splits ORDER BY b.id"""
+    rows = run_sql(connection, query, dataset=dataset, versions=tuple(versions), splits=tuple(splits))
+    return {row.case_id: row.split for row in rows}
 
 
 def dataset_counts(connection: Connection) -> list[dict[str, Any]]:

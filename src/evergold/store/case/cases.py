@@ -14,7 +14,6 @@ from sqlalchemy import (
     Select,
     Table,
     Text,
-    case,
     exists,
     false,
     func,
@@ -32,7 +31,7 @@ from evergold.model.case import Candidates, Case, CaseKind, CaseStatus, EntryTyp
 from evergold.model.faults import faults_of
 from evergold.store.case.content import AT_ONCE, Contents, add_contents, add_texts, case_of
 from evergold.store.conditions import Cutoff, Many, Pairs, as_list, json_text
-from evergold.store.database.rows import batches, group_among, loads
+from evergold.store.database.rows import batches, group_among, loads, read_column, run_sql
 from evergold.store.schema import (
     EVIDENCE,
     FAILING_BELOW,
@@ -44,7 +43,8 @@ from evergold.store.schema import (
     trace_scores,
 )
 from evergold.store.text_index import may_hold
-from evergold.store.trace.pages import EXACT_TO, FacetValue, after_reached, read_cursor, values_of
+from evergold.store.trace.filter import after_reached
+from evergold.store.trace.pages import EXACT_TO, FacetValue, read_cursor, values_of
 from evergold.store.trace.search import Search
 
 T = TypeVar("T")
@@ -229,28 +229,25 @@ def count_cases(connection: Connection, wanted: CaseFilter, most: int | None = N
 
 def dataset_state(connection: Connection, dataset: str) -> tuple[int, str]:
     """How many active cases a dataset has, and when one of its cases changed last: equal as long as nothing changed."""
-    table = eval_dataset.c
-    active = func.coalesce(func.sum(case((table.status == CaseStatus.ACTIVE, 1), else_=0)), 0)
-    query = select(active, func.coalesce(func.max(table.updated_at), "")).where(table.dataset == dataset)
-    count, changed = connection.execute(query).one()
+    query = """SELECT count(*) FILTER (WHERE status = 'active'), coalesce(max(updated_at), '') FROM eval_dataset
+        WHERE dataset = :dataset"""
+    count, changed = run_sql(connection, query, dataset=dataset).one()
     return int(count), str(changed)
 
 
 def dataset_names(connection: Connection) -> dict[str, int]:
     """Every dataset that holds active cases, with how many; candidates are not counted."""
-    table = eval_dataset.c
-    query = (
-        select(table.dataset, func.count().filter(~CANDIDATE)).where(table.status == "active").group_by(table.dataset)
-    )
-    return {str(name): int(count) for name, count in connection.execute(query.order_by(table.dataset))}
+    query = f"""SELECT dataset, count(*) FILTER (WHERE NOT {CANDIDATE}) FROM eval_dataset WHERE status = 'active'
+        GROUP BY dataset ORDER BY dataset"""
+    return {str(name): int(count) for name, count in run_sql(connection, query)}
 
 
 def revisions_of(connection: Connection, dataset: str, case_id: str) -> list[Revision]:
     entry = entry_id_of(connection, dataset, case_id)
-    query = select(case_revisions).where(case_revisions.c.entry_id == entry).order_by(case_revisions.c.version)
+    query = "SELECT * FROM case_revisions WHERE entry_id = :entry ORDER BY version"
     return [
         Revision(**{**row, "changes": loads(row["changes"]), "evidence": loads(row["evidence"])})
-        for row in connection.execute(query).mappings()
+        for row in run_sql(connection, query, entry=entry).mappings()
     ]
 
 
@@ -316,16 +313,14 @@ def _from_rows(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]
 
 
 def case_ids(connection: Connection, dataset: str) -> set[str]:
-    query = select(eval_dataset.c.case_id).where(eval_dataset.c.dataset == dataset)
-    return set(connection.execute(query).scalars())
+    return set(read_column(connection, "SELECT case_id FROM eval_dataset WHERE dataset = :dataset", dataset=dataset))
 
 
 def failed_answers(connection: Connection) -> set[int]:
     """The questions and answers, by their hashes in this process, that are held as failures or were corrected."""
-    table = eval_dataset.c
-    wrong = table.entry_type.in_([EntryType.FAILURE.value, EntryType.CORRECTION.value])
-    query = select(table.input_text, table.output_text).where(wrong, table.status == CaseStatus.ACTIVE.value)
-    return {hash((row.input_text, row.output_text)) for row in connection.execute(query)}
+    query = """SELECT input_text, output_text FROM eval_dataset
+        WHERE status = 'active' AND entry_type IN ('failure', 'correction')"""
+    return {hash((row.input_text, row.output_text)) for row in run_sql(connection, query)}
 
 
 def find_touched_cases(connection: Connection, keys: CaseKeys, actions: Sequence[str]) -> set[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, delete, insert, select
+from sqlalchemy import Connection, Select, insert
 
 from evergold.model.review import AnswerOn, CaseKey, Questionnaire, ReviewAnswer
 from evergold.store.case.cases import entry_id_of, entry_ids, with_case
@@ -20,15 +20,15 @@ def questionnaire_of(connection: Connection, dataset: str) -> Questionnaire:
 
 def questionnaires(connection: Connection, dataset: str | None = None) -> dict[str, Questionnaire]:
     """Every dataset, or this one, that has questions of its own."""
-    table = review_questions.c
-    query = select(table.dataset, table.body).order_by(table.dataset)
-    rows = connection.execute(query if dataset is None else query.where(table.dataset == dataset))
+    query = """SELECT dataset, body FROM review_questions
+        WHERE CAST(:dataset AS text) IS NULL OR dataset = :dataset ORDER BY dataset"""
+    rows = run_sql(connection, query, dataset=dataset)
     return {name: Questionnaire.model_validate(loads(body)) for name, body in rows}
 
 
 def put_questionnaire(connection: Connection, dataset: str, wanted: Questionnaire, who: str) -> None:
     """Store the questions of a dataset. Answers to questions that are gone stay, and count no more."""
-    connection.execute(delete(review_questions).where(review_questions.c.dataset == dataset))
+    run_sql(connection, "DELETE FROM review_questions WHERE dataset = :dataset", dataset=dataset)
     if wanted.questions:
         body = dumps(wanted.model_dump(mode="json"))
         row = {"dataset": dataset, "body": body, "who": who, "updated_at": now()}
@@ -39,17 +39,16 @@ def put_answers(connection: Connection, key: CaseKey, answers: Iterable[ReviewAn
     """Store answers, each in the stead of the reviewer's last one; a value of None takes that one back."""
     entry = entry_id_of(connection, key.dataset, key.id)
     for given in answers:
-        mine = (_answer.entry_id == entry, _answer.reviewer == given.reviewer, _answer.question == given.question)
+        row = given.model_dump(include={"reviewer", "question", "rev"}) | {"entry_id": entry}
         # One row per reviewer and question: deleting first makes the same statement serve new, changed and withdrawn answers.
-        connection.execute(delete(review_answers).where(*mine))
+        mine = "entry_id = :entry_id AND reviewer = :reviewer AND question = :question"
+        run_sql(connection, f"DELETE FROM review_answers WHERE {mine}", **row)
         if given.value is not None:
-            row = given.model_dump(include={"reviewer", "question", "rev"})
-            row |= {"entry_id": entry, "value": dumps(given.value), "created_at": now()}
+            row |= {"value": dumps(given.value), "created_at": now()}
             connection.execute(insert(review_answers), row)
 
 
 def answers_on(connection: Connection, key: CaseKey) -> list[ReviewAnswer]:
-    """Every answer on one case."""
     return [given.answer for given in answers_in(connection, key.dataset, key.id)]
 
 

@@ -17,7 +17,6 @@ from sqlalchemy import (
     insert,
     literal_column,
     select,
-    update,
 )
 from sqlalchemy.engine import RowMapping
 
@@ -40,15 +39,14 @@ from evergold.model.review import (
     Standing,
 )
 from evergold.store.case.cases import CaseFilter, apply_filter, entry_id_of, with_case
-from evergold.store.database.rows import dumps, loads, now, run_sql
-from evergold.store.facts import now_and_later, record_moderation
+from evergold.store.database.rows import dumps, loads, now, read_value, run_sql
+from evergold.store.facts import database_time, now_and_later, record_moderation
 from evergold.store.schema import (
     EVIDENCE,
     TIER,
     case_reviews,
     eval_dataset,
     list_views,
-    moderations,
     review_assignments,
     review_standings,
     utc_now,
@@ -87,7 +85,7 @@ def opinions_in(connection: Connection, dataset: str | None, case_id: str | None
 def set_standing(connection: Connection, held: Case, standing: Standing) -> None:
     """Record where the opinions leave this version of the case."""
     entry = entry_id_of(connection, held.dataset, held.id)
-    connection.execute(delete(review_standings).where(review_standings.c.entry_id == entry))
+    run_sql(connection, "DELETE FROM review_standings WHERE entry_id = :entry", entry=entry)
     row = {"entry_id": entry, "version": held.version, "standing": standing.value}
     connection.execute(insert(review_standings), row)
 
@@ -276,18 +274,19 @@ def _judged_by(me: str) -> ColumnElement[bool]:
 
 
 def _holders(connection: Connection, entry_ids: list[int]) -> dict[int, tuple[str, ...]]:
-    table = review_assignments.c
+    moment = database_time(connection)
+    query = """SELECT entry_id, reviewer FROM review_assignments WHERE (state = 'assigned' OR
+        (state = 'claimed' AND lease_until > :now)) AND entry_id IN :entries ORDER BY reviewer"""
     held: dict[int, tuple[str, ...]] = {}
-    query = select(table.entry_id, table.reviewer).where(table.entry_id.in_(entry_ids), _is_held())
-    for entry_id, reviewer in connection.execute(query.order_by(table.reviewer)):
+    for entry_id, reviewer in run_sql(connection, query, now=moment, entries=tuple(entry_ids)):
         held[entry_id] = (*held.get(entry_id, ()), reviewer)
     return held
 
 
 def open_question(connection: Connection, dataset: str, case_id: str) -> str | None:
     """What came after a reviewer's word and speaks against it, in a sentence."""
-    query = select(_entry.question).where(_entry.dataset == dataset, _entry.case_id == case_id)
-    return question_text(connection.execute(query).scalar() or "")
+    query = "SELECT question FROM eval_dataset WHERE dataset = :dataset AND case_id = :case"
+    return question_text(read_value(connection, query, dataset=dataset, case=case_id) or "")
 
 
 def question_text(question: str) -> str | None:
@@ -298,6 +297,9 @@ def question_text(question: str) -> str | None:
         return f"stale? {question.removeprefix('stale:')}"
     name = question.partition(":")[0].upper()
     return f"since then: {Policy().explain(Reason[name])}" if name in Reason.__members__ else None
+
+
+_OF = "entry_id = :entry AND reviewer = :reviewer"
 
 
 def hold(
@@ -316,21 +318,16 @@ def hold(
 
 def release(connection: Connection, key: CaseKey, reviewer: str) -> bool:
     """Take a case out of somebody's hands; whether it was in them."""
-    return connection.execute(delete(review_assignments).where(_is_of(connection, key, reviewer))).rowcount > 0
+    given = {"entry": entry_id_of(connection, key.dataset, key.id), "reviewer": reviewer}
+    return run_sql(connection, f"DELETE FROM review_assignments WHERE {_OF}", **given).rowcount > 0
 
 
 def renew(connection: Connection, key: CaseKey, reviewer: str, seconds: float) -> bool:
     """Prolong a claim that is still this reviewer's; whether it was."""
     # An assignment has no lease, so there is nothing to prolong; a claim that somebody took over is not this reviewer's.
-    claimed = review_assignments.c.state == AssignmentState.CLAIMED.value
-    change = update(review_assignments).where(_is_of(connection, key, reviewer), claimed)
-    _, until = now_and_later(connection, seconds)
-    return connection.execute(change.values(lease_until=until)).rowcount == 1
-
-
-def _is_of(connection: Connection, key: CaseKey, reviewer: str) -> ColumnElement[bool]:
-    held, entry = review_assignments.c, entry_id_of(connection, key.dataset, key.id)
-    return (held.entry_id == entry) & (held.reviewer == reviewer)
+    change = f"UPDATE review_assignments SET lease_until = :until WHERE {_OF} AND state = 'claimed'"
+    given = {"entry": entry_id_of(connection, key.dataset, key.id), "reviewer": reviewer}
+    return run_sql(connection, change, until=now_and_later(connection, seconds)[1], **given).rowcount == 1
 
 
 def assignments_of(connection: Connection, key: CaseKey) -> list[Assignment]:
@@ -390,7 +387,5 @@ def _remove_view(connection: Connection, page: ListPage, name: str, by: Holder, 
 
 def list_moderations(connection: Connection, limit: int = 100) -> list[Moderation]:
     """What moderators changed of the work of others, the newest first."""
-    table = moderations.c
-    columns = (table.who, table.action, table.what, table.author, table.created_at.label("at"))
-    rows = connection.execute(select(*columns).order_by(table.id.desc()).limit(limit)).mappings()
-    return [Moderation(**row) for row in rows]
+    query = "SELECT who, action, what, author, created_at AS at FROM moderations ORDER BY id DESC LIMIT :most"
+    return [Moderation(**row) for row in run_sql(connection, query, most=limit).mappings()]

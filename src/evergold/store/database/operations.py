@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from evergold.model.operations import (
@@ -17,7 +17,8 @@ from evergold.model.operations import (
     WorkUnderWay,
 )
 from evergold.store.database.rows import read_value, run_sql, stamp
-from evergold.store.schema import curation_queue, metadata, runs, traces, utc_now, work_leases
+from evergold.store.facts import database_time
+from evergold.store.schema import metadata
 
 SLOWEST = 5
 DAY = timedelta(days=1)
@@ -27,13 +28,13 @@ KEPT_OUT = "l.granted AND l.mode = 'AccessExclusiveLock' AND l.pid <> pg_backend
 
 def require_answer(connection: Connection) -> None:
     """Read one row from a table; raises `Unavailable` with the reason while the database does not answer."""
-    connection.execute(select(runs.c.id).limit(1)).all()
+    run_sql(connection, "SELECT id FROM runs LIMIT 1").all()
 
 
 def backlog_of(connection: Connection) -> Backlog:
-    queued = select(func.count(), func.min(curation_queue.c.queued_at), utc_now())
-    waiting, oldest, moment = connection.execute(queued).one()
-    by_status = connection.execute(select(runs.c.status, func.count()).group_by(runs.c.status)).all()
+    waiting, oldest = run_sql(connection, "SELECT count(*), min(queued_at) FROM curation_queue").one()
+    by_status = run_sql(connection, "SELECT status, count(*) FROM runs GROUP BY status").all()
+    moment = database_time(connection)
     lag = 0.0
     if oldest is not None:
         lag = max(0.0, (datetime.fromisoformat(moment) - datetime.fromisoformat(oldest)).total_seconds())
@@ -73,7 +74,7 @@ def status_of(connection: Connection, file: Path | None) -> DatabaseStatus:
 
 
 def _count_since(connection: Connection, moment: datetime) -> int:
-    return connection.scalar(select(func.count()).where(traces.c.started_at >= stamp(moment))) or 0
+    return int(read_value(connection, "SELECT count(*) FROM traces WHERE started_at >= :moment", moment=stamp(moment)))
 
 
 def _sqlite_sizes(connection: Connection) -> list[TableSize]:
@@ -87,7 +88,7 @@ def _sqlite_sizes(connection: Connection) -> list[TableSize]:
         TableSize(
             name=table.name,
             bytes=pages.get(table.name, 0),
-            rows=connection.scalar(select(func.count()).select_from(table)) or 0,
+            rows=read_value(connection, f"SELECT count(*) FROM {table.name}"),
         )
         for table in metadata.sorted_tables
     ]
@@ -128,9 +129,8 @@ def _connections(connection: Connection) -> OpenConnections:
 
 
 def _work(connection: Connection) -> list[WorkUnderWay]:
-    held = work_leases.c
-    query = select(held.name, held.owner, held.since, held.lease_until.label("until")).order_by(held.name)
-    rows = connection.execute(query.where(held.lease_until > utc_now())).mappings()
+    query = "SELECT name, owner, since, lease_until AS until FROM work_leases WHERE lease_until > :now ORDER BY name"
+    rows = run_sql(connection, query, now=database_time(connection)).mappings()
     return [WorkUnderWay.model_validate(dict(row)) for row in rows]
 
 

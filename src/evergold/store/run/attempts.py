@@ -391,7 +391,6 @@ class AttemptStore:
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
-    """Add usages up."""
     return reduce(Usage.plus, usages, Usage())
 
 

@@ -254,6 +254,7 @@ def _comparisons(condition: ScoreCondition, value: ColumnElement[float]) -> list
 FEW = 5_000  # hits of an index that are looked at one by one
 OWN_INDEX = ("session_id", "user_id", "status", "name", "model")
 NARROWING = (*OWN_INDEX, "since", "until")
+BY_TIME = (traces.c.started_at, traces.c.seq)
 WINDOW = 20_000  # hits of a common word among which a page of the newest is looked for
 
 
@@ -269,10 +270,18 @@ class SearchOutcome(NamedTuple):
 
 def _find(connection: Connection, wanted: TraceFilter) -> SearchOutcome:
     match = match_of(connection, asked_of(connection, wanted))
-    if match is None or is_common(connection, match):
-        return SearchOutcome(match, None)
-    hits = connection.execute((match.hits if match.probe is None else match.probe).limit(FEW + 1)).scalars().all()
-    return SearchOutcome(match, frozenset(hits) if len(hits) <= FEW else None)
+    return SearchOutcome(match, None if match is None else _find_few(connection, match))
+
+
+def _find_few(connection: Connection, match: IndexMatch) -> frozenset[int] | None:
+    """The hits of an index, None where there are more than are looked at one by one; it is read so far and no further."""
+    if is_common(connection, match):
+        return None
+    # Not all hits of scores are of different traces, and none is missing: it is a bound.
+    query = (match.hits if match.probe is None else match.probe).limit(1).offset(FEW)
+    if connection.execute(query).first() is not None:
+        return None
+    return frozenset(connection.execute(match.hits).scalars())
 
 
 def choose_traces(
@@ -294,10 +303,10 @@ def choose_traces(
     if (match := outcome.match) is not None and few is None:
         query = query.where(match.within(*among_arrivals) if among_arrivals and match.within else match.holds)
     for match in chain(_index_matches(wanted), () if walked else _rare_values(connection, wanted)):
-        if _are_many(connection, match):
+        hits = _find_few(connection, match)
+        if hits is None:
             query = query.where(match.holds)
         else:
-            hits = frozenset(connection.execute(match.hits).scalars())
             few = hits if few is None else few & hits
     for tag in wanted.tag:
         query = query.where(has_tag(tag, dialect))
@@ -318,17 +327,23 @@ def select_newest(
     arrivals = _latest_hits(connection, outcome, before)
     if arrivals is not None:
         times = choose_traces(connection, select(traces.c.started_at), wanted, arrivals, outcome=outcome)
-        oldest = connection.execute(_by_time(times, before).limit(1).offset(limit - 1)).scalar()
+        oldest = connection.execute(after_reached(times, BY_TIME, True, before).limit(1).offset(limit - 1)).scalar()
         if oldest is None or _others_within(connection, arrivals, oldest, before):
             arrivals = None
-    return _by_time(choose_traces(connection, query, wanted, arrivals, outcome=outcome), before).limit(limit)
+    chosen = choose_traces(connection, query, wanted, arrivals, outcome=outcome)
+    return after_reached(chosen, BY_TIME, True, before).limit(limit)
 
 
-def _by_time(query: Select[Any], before: tuple[Any, int] | None) -> Select[Any]:
-    moment, seq = traces.c.started_at, traces.c.seq
-    if before is not None:
-        query = query.where(tuple_(moment, seq) < tuple_(*before))
-    return query.order_by(moment.desc(), seq.desc())
+def after_reached(
+    query: Select[Any], columns: Sequence[Column[Any]], falling: bool, reached: Sequence[Any] | None
+) -> Select[Any]:
+    """Sort a query by these columns, from behind the values that the last page reached."""
+    if reached is not None:
+        # A lone column by itself, so that the database reads its index.
+        here: Any = tuple_(*columns) if len(columns) > 1 else columns[0]
+        there: Any = tuple_(*reached) if len(columns) > 1 else reached[0]
+        query = query.where(here < there if falling else here > there)
+    return query.order_by(*(column.desc() if falling else column.asc() for column in columns))
 
 
 def _latest_hits(connection: Connection, outcome: SearchOutcome, before: tuple[Any, int] | None) -> Arrivals | None:
@@ -399,15 +414,6 @@ def _rare_values(connection: Connection, wanted: TraceFilter) -> Iterator[IndexM
     for name, value in named.items():
         condition = and_(*plain_conditions(TraceFilter(**{name: value}), "sqlite"))
         yield IndexMatch(select(traces.c.seq).where(condition), condition)
-
-
-def _are_many(connection: Connection, match: IndexMatch) -> bool:
-    """Whether an index has more hits than are looked at one by one; it is read so far and no further."""
-    if is_common(connection, match):
-        return True
-    # Not all hits of scores are of different traces, and none is missing: it is a bound.
-    query = (match.hits if match.probe is None else match.probe).limit(1).offset(FEW)
-    return connection.execute(query).first() is not None
 
 
 def _id_begins(text: str) -> tuple[Any, Any]:

@@ -14,7 +14,6 @@ from sqlalchemy import (
     Column,
     CompoundSelect,
     Connection,
-    Select,
     Text,
     case,
     func,
@@ -22,7 +21,6 @@ from sqlalchemy import (
     literal_column,
     null,
     select,
-    tuple_,
     union_all,
 )
 
@@ -31,7 +29,15 @@ from evergold.model.trace import Trace, TraceStatus
 from evergold.store.conditions import APP
 from evergold.store.database.rows import loads
 from evergold.store.schema import FAILING_BELOW, trace_scores, trace_tags, traces
-from evergold.store.trace.filter import TraceFilter, TraceOrder, choose_traces, is_among, narrows_to_few, select_newest
+from evergold.store.trace.filter import (
+    TraceFilter,
+    TraceOrder,
+    after_reached,
+    choose_traces,
+    is_among,
+    narrows_to_few,
+    select_newest,
+)
 from evergold.store.trace.scores import scores_of_many
 from evergold.store.trace.search import SearchTerms, best_first
 from evergold.store.trace.traces import trace_of, with_tags
@@ -126,18 +132,6 @@ def _by_figure(
         rest = after_reached(unknown, (traces.c.seq,), key.falling, reached)
         rows += connection.execute(rest.limit(limit - len(rows)))
     return rows
-
-
-def after_reached(
-    query: Select[Any], columns: Sequence[Column[Any]], falling: bool, reached: Sequence[Any] | None
-) -> Select[Any]:
-    """Sort a query by these columns, from behind the values that the last page reached."""
-    if reached is not None:
-        # A lone column by itself, so that the database reads its index.
-        here: Any = tuple_(*columns) if len(columns) > 1 else columns[0]
-        there: Any = tuple_(*reached) if len(columns) > 1 else reached[0]
-        query = query.where(here < there if falling else here > there)
-    return query.order_by(*(column.desc() if falling else column.asc() for column in columns))
 
 
 def _best_matches(

@@ -4,7 +4,6 @@ The first content of an id is kept; other content under it is refused.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection
@@ -12,6 +11,8 @@ from sqlalchemy import Connection
 from evergold.conversation.assembly import reply_of
 from evergold.errors import NotFound
 from evergold.model.access import LOCAL, Holder
+from evergold.model.faults import Rejected
+from evergold.model.operations import IngestReport
 from evergold.model.trace import Correction, Retagged, Score, Span, Trace, TraceComment, TraceStatus
 from evergold.model.values import app_of, content_hash
 from evergold.prices import MODEL_KINDS, add_costs
@@ -43,18 +44,10 @@ from evergold.store.trace.spans import insert_spans, insert_traces
 NO_CONTENT = {"scores", "cost", "cost_source", "incomplete", "app"}
 
 
-@dataclass
-class PutTraces:
-    """What became of a batch: ids that are new, known already, and refused because the id holds other content."""
-
-    added: list[str] = field(default_factory=list)
-    duplicates: list[str] = field(default_factory=list)
-    conflicting: list[str] = field(default_factory=list)
-    scores: int = 0
-
-
-def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
-    result = PutTraces()
+def put_traces(connection: Connection, incoming: Iterable[Trace], report: IngestReport | None = None) -> list[str]:
+    """Store whole traces; return the ids that are new. Known ones are counted, and refused where the id holds other content."""
+    added: list[str] = []
+    report = report or IngestReport()
     for batch in batches(incoming):
         # Scores come later and again, and the cost is computed here: neither makes another trace.
         contents = [content_hash(trace.model_dump(mode="json", exclude=NO_CONTENT)) for trace in batch]
@@ -70,23 +63,28 @@ def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
                 scored.append(trace)
             # A trace made of spans has no hash (None), so whole content under its id is a conflict.
             elif content == (hashes[trace.id] if trace.id in fresh else known[trace.id]):
-                result.duplicates.append(trace.id)
+                report.duplicates += 1
                 # Scores are no part of the content: a known trace may bring new ones.
                 scored.append(trace)
             else:
                 others.append(trace)
         repeated = _repeated_turns(connection, others, fresh)
-        result.duplicates += [trace.id for trace in others if trace.id in repeated]
-        result.conflicting += [trace.id for trace in others if trace.id not in repeated]
+        report.duplicates += sum(trace.id in repeated for trace in others)
+        for trace in others:
+            if trace.id not in repeated:
+                reason = "known with other content; the first is kept"
+                report.reject(Rejected(where=f"trace {trace.id}", field="id", reason=reason))
         moment = now()
         rows = [(*_trace_row(trace, moment), hashes[trace.id]) for trace in fresh.values()]
         seqs = insert_traces(connection, (*TraceRow._fields, "content_hash"), rows)
         insert_spans(connection, [span_row(trace.id, span) for trace in fresh.values() for span in trace.spans], seqs)
-        result.added.extend(fresh)
+        added += fresh
+        report.traces += len(fresh)
+        report.spans += sum(len(trace.spans) for trace in fresh.values())
         scores = [(trace.id, score) for trace in scored for score in trace.scores]
-        result.scores += put_scores_of_many(connection, scores)
+        report.scores += put_scores_of_many(connection, scores)
         enqueue_new(connection, {trace.id: make_storable(trace.session_id) for trace in fresh.values()})
-    return result
+    return added
 
 
 def _repeated_turns(connection: Connection, others: list[Trace], fresh: dict[str, Trace]) -> set[str]:

@@ -7,7 +7,7 @@ said. The case is named after its text, so the same correction twice is one case
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, Row
 
 from evergold.errors import NotFound
 from evergold.model.case import Answer, Case, CaseStatus, EntryType, Provenance, TierEvidence
@@ -38,7 +38,6 @@ from evergold.store.database.rows import (
     rows_among,
     run_sql,
 )
-from evergold.store.schema import eval_dataset, trace_corrections, trace_scores
 from evergold.store.trace.scores import drop_score, enqueue
 from evergold.store.verdict.tiers import DETECTED, REMARK, REMARKS
 
@@ -200,13 +199,15 @@ def detected_traces(connection: Connection) -> list[str]:
 
 def take_back(connection: Connection, trace_id: str, comment: str) -> None:
     """Forget the correction that begins so and was only detected; its case is withdrawn unless somebody has worked on it."""
-    table = trace_corrections.c
-    query = select(table.id, table.text).where(table.trace_id == trace_id, table.author == BY_DETECTOR)
-    for row in connection.execute(query).all():
-        if not row.text.startswith(comment):
-            continue
-        connection.execute(delete(trace_corrections).where(table.id == row.id))
-        _withdraw_pair(connection, trace_id, row.text, BELONGS_ELSEWHERE)
+    for row in _corrections_of(connection, trace_id):
+        if row.author == BY_DETECTOR and row.text.startswith(comment):
+            run_sql(connection, "DELETE FROM trace_corrections WHERE id = :id", id=row.id)
+            _withdraw_pair(connection, trace_id, row.text, BELONGS_ELSEWHERE)
+
+
+def _corrections_of(connection: Connection, trace_id: str) -> Sequence[Row[Any]]:
+    query = "SELECT id, text, author, dismissed FROM trace_corrections WHERE trace_id = :id"
+    return run_sql(connection, query, id=trace_id).all()
 
 
 def _withdraw_pair(connection: Connection, trace_id: str, correction: str, why: str) -> None:
@@ -221,10 +222,8 @@ def _withdraw_pair(connection: Connection, trace_id: str, correction: str, why: 
 
 
 def is_corrected(connection: Connection, trace_id: str) -> bool:
-    table = trace_corrections.c
-    by_person = func.coalesce(table.author, "") != BY_DETECTOR
-    query = select(table.id).where(table.trace_id == trace_id, table.dismissed == 0, by_person).limit(1)
-    return connection.execute(query).first() is not None
+    corrections = _corrections_of(connection, trace_id)
+    return any(not one.dismissed and one.author != BY_DETECTOR for one in corrections)
 
 
 def is_remark(connection: Connection, trace_id: str) -> bool:
@@ -297,12 +296,9 @@ def shown_remarks(connection: Connection, trace_id: str) -> list[ShownRemark]:
 
 def set_decided(connection: Connection, case: Case, reviewer: str) -> None:
     """Record that a reviewer's word stands (empty: nobody's); it settles the question that was open."""
-    entry = eval_dataset.c
-    connection.execute(
-        update(eval_dataset)
-        .where(entry.id == entry_id_of(connection, case.dataset, case.id))
-        .values(decided=reviewer, answered=entry.question if reviewer else "", question="")
-    )
+    settle = """UPDATE eval_dataset SET decided = :who, answered = CASE WHEN :who = '' THEN '' ELSE question END, question = ''
+        WHERE id = :id"""
+    run_sql(connection, settle, who=reviewer, id=entry_id_of(connection, case.dataset, case.id))
     if not reviewer and case.provenance.trace_id is not None:
         enqueue_known(connection, case.provenance.trace_id)
 
@@ -318,13 +314,12 @@ def set_correction_dismissed(connection: Connection, case: Case, dismissed: bool
     trace_id = case.provenance.trace_id
     if trace_id is None:
         return
-    table = trace_corrections.c
-    query = select(table.id, table.text, table.author).where(table.trace_id == trace_id)
-    for row in connection.execute(query).all():
+    for row in _corrections_of(connection, trace_id):
         # The case is named after the text of its correction: a trace may have several.
         if correction_case_id(trace_id, row.text) != case.id:
             continue
-        connection.execute(update(trace_corrections).where(table.id == row.id).values(dismissed=int(dismissed)))
+        dismiss = "UPDATE trace_corrections SET dismissed = :dismissed WHERE id = :id"
+        run_sql(connection, dismiss, dismissed=int(dismissed), id=row.id)
         if row.author == BY_DETECTOR:
             _dismiss_remarks(connection, trace_id, row.text, dismissed)
         enqueue_known(connection, trace_id)
@@ -358,8 +353,7 @@ def is_dismissed(connection: Connection, message_id: str) -> bool:
 
 def withdraw_score(connection: Connection, score_id: int) -> str:
     """Take one score back, with what follows from it; returns its trace. A check's score comes back on backfill."""
-    table = trace_scores.c
-    row = connection.execute(select(table.trace_id, table.key).where(table.id == score_id)).first()
+    row = run_sql(connection, "SELECT trace_id, key FROM trace_scores WHERE id = :id", id=score_id).first()
     if row is None:
         raise NotFound(f"there is no score {score_id}; `evergold traces show TRACE` lists the scores with their ids")
     if row.key.startswith(DETECTED_KEY):

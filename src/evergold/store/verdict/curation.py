@@ -10,9 +10,10 @@ with them, so they are built once for each policy and kept. Changes of the rules
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
-from sqlalchemy import Connection, TextClause, bindparam, insert, select, text
+from sqlalchemy import Connection, TextClause, insert, text
 
 from evergold.errors import Conflict
 from evergold.machine import is_dead
@@ -337,9 +338,9 @@ def take_lent(connection: Connection, trace_ids: Sequence[str], owner: str) -> l
 
 def _take_off(connection: Connection, trace_ids: Sequence[str], condition: str, **values: str) -> list[str]:
     """Take those of some traces off the queue for which a condition holds."""
-    statement = text(f"DELETE FROM curation_queue WHERE trace_id IN :batch AND {condition} RETURNING trace_id")
-    statement = statement.bindparams(bindparam("batch", expanding=True))
-    return [one for batch in batches(trace_ids) for one in connection.scalars(statement, values | {"batch": batch})]
+    statement = f"DELETE FROM curation_queue WHERE trace_id IN :some AND {condition} RETURNING trace_id"
+    parts = (read_column(connection, statement, some=tuple(batch), **values) for batch in batches(trace_ids))
+    return list(chain.from_iterable(parts))
 
 
 def list_queue(connection: Connection, after: str, size: int = BATCH) -> list[str]:
@@ -458,11 +459,8 @@ def newest_number(connection: Connection) -> int:
 
 def changes_of_rules(connection: Connection, most: int = SHOWN) -> list[RulesChange]:
     """List the changes, newest first."""
-    query = select(rule_changes).order_by(rule_changes.c.id.desc()).limit(most)
-    return [
-        RulesChange.model_validate({**row, "number": row["id"], "rules": loads(row["body"])})
-        for row in connection.execute(query).mappings()
-    ]
+    rows = run_sql(connection, "SELECT * FROM rule_changes ORDER BY id DESC LIMIT :most", most=most).mappings()
+    return [RulesChange.model_validate({**row, "number": row["id"], "rules": loads(row["body"])}) for row in rows]
 
 
 def keep_rules(connection: Connection, chosen: NewRules, who: str) -> None:

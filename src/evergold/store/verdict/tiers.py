@@ -393,7 +393,6 @@ NEWEST = "trace_id IN (SELECT id FROM traces WHERE started_at >= :since ORDER BY
 
 
 def newest_traces(connection: Connection, most: int) -> list[str]:
-    """List the newest traces."""
     return read_column(connection, "SELECT id FROM traces ORDER BY started_at DESC, seq DESC LIMIT :most", most=most)
 
 
