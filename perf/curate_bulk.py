@@ -129,7 +129,7 @@ def late_score(store: Store, trace_id: str) -> float:
     started = time.perf_counter()
 
     def work(connection: Connection) -> None:
-        put_scores(connection, trace_id, [Score(name="late", value=0.0, source=ScoreSource.USER)])
+        put_scores(connection, [(trace_id, Score(name="late", value=0.0, source=ScoreSource.USER))])
         curate_traces(connection, POLICY, take_queued(connection))
 
     store.db.write(work)

@@ -209,7 +209,7 @@ def test_sql_and_python_give_the_same_tags_whoever_speaks_of_a_trace(store: Stor
     _same_tags(store, policy, incoming)
     # Scores of the same names replace those before: golden entries become failures, failures golden, tags follow.
     later = [trace.model_copy(update={"scores": scores}) for trace, scores in zip(incoming, after, strict=True)]
-    store.db.write(lambda c: [put_scores(c, trace.id, trace.scores) for trace in later])
+    store.db.write(lambda c: [put_scores(c, [(trace.id, score) for score in trace.scores]) for trace in later])
     backfill(store, policy)
     with store.db.read() as connection:
         now = [trace.model_copy(update={"scores": tuple(scores_of(connection, trace.id))}) for trace in later]
@@ -233,7 +233,9 @@ def test_they_still_agree_after_every_score_has_changed(store: Store, policy: Po
     backfill(store, policy)
     corrected = {trace.id for trace in incoming[::3]}
     store.db.write(lambda c: [put_correction(c, Correction(trace_id=id, text="Lima!")) for id in sorted(corrected)])
-    store.db.write(lambda c: [put_scores(c, trace.id, trace.scores) for trace in random_traces(120, seed=2)])
+    store.db.write(
+        lambda c: [put_scores(c, [(trace.id, score) for score in trace.scores]) for trace in random_traces(120, seed=2)]
+    )
     backfill(store, policy)
     living = entries(store, policy)
     with store.db.read() as connection:
@@ -248,7 +250,7 @@ def test_they_still_agree_after_every_score_has_changed(store: Store, policy: Po
 
 def scored(store: Store, *scores: Score) -> Changes:
     def work(connection: Connection) -> Changes:
-        put_scores(connection, "t1", scores)
+        put_scores(connection, [("t1", score) for score in scores])
         return curate_traces(connection, Policy(), take_queued(connection))
 
     return store.db.write(work)

@@ -61,12 +61,12 @@ def test_scores_are_kept_by_key_or_content_and_queue_their_trace(store: Store) -
         put_traces(connection, [a_trace("t1")])
         emptied(connection)
         plain, keyed = a_score("ok", 0.5), a_score("thumbs", 1.0, "user", key="k1")
-        assert put_scores(connection, "t1", [plain, plain, keyed]) == 2
+        assert put_scores(connection, [("t1", plain), ("t1", plain), ("t1", keyed)]) == 2
         assert queued(connection) == {"t1"}
         emptied(connection)
-        assert put_scores(connection, "t1", [plain, keyed]) == 0 and queued(connection) == set()
+        assert put_scores(connection, [("t1", plain), ("t1", keyed)]) == 0 and queued(connection) == set()
         changed = keyed.model_copy(update={"value": 0.0})
-        assert put_scores(connection, "t1", [changed, keyed, changed]) == 3
+        assert put_scores(connection, [("t1", changed), ("t1", keyed), ("t1", changed)]) == 3
         held: dict[str, Score] = {score.name: score for score in scores_of(connection, "t1")}
         assert (held["thumbs"].value, held["thumbs"].key, held["ok"].key) == (0.0, "k1", None)
         emptied(connection)

@@ -2,7 +2,7 @@
 
 from evergold.model.operations import IngestReport
 from evergold.store import Store
-from evergold.store.trace.scores import put_scores_of_many, scores_of
+from evergold.store.trace.scores import put_scores, scores_of
 from evergold.store.trace.traces import get_trace, put_traces
 from tests.builders import a_score, a_trace
 
@@ -37,8 +37,8 @@ def test_what_was_said_last_under_a_key_stands(store: Store) -> None:
     store.write(put_traces, [a_trace("t1", scores=tuple(said[:1])), a_trace("t2")], report)
     assert report.scores == 1
     both = [("t2", said[0]), *(("t1", score) for score in said), ("t2", a_score("other", 1.0, key="ben"))]
-    assert store.db.write(lambda c: put_scores_of_many(c, both)) == 4
+    assert store.db.write(lambda c: put_scores(c, both)) == 4
     with store.db.read() as connection:
         assert [score.value for score in scores_of(connection, "t1")] == [0.5]
         assert [score.name for score in scores_of(connection, "t2")] == ["thumbs", "other"]
-    assert store.db.write(lambda c: put_scores_of_many(c, [both[0], both[-1]])) == 0
+    assert store.db.write(lambda c: put_scores(c, [both[0], both[-1]])) == 0

@@ -103,7 +103,7 @@ def put_finding(
         comment=comment,
         key=DETECTED_KEY + finding.message_id,
     )
-    put_scores(connection, remark.trace_id, [score])
+    put_scores(connection, [(remark.trace_id, score)])
     if remark.kind is not RemarkKind.CORRECTION:
         return False
     correction = Correction(

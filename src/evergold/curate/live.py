@@ -1,7 +1,7 @@
 """Apply policies to a store: the queue (`queued.py`), backfills, dry runs, explanations, undo, trials, and refreshed cases."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -41,7 +41,6 @@ from evergold.store.verdict.curation import (
     Changes,
     curate_range,
     curate_traces,
-    last_id,
     list_queue,
     next_range,
     preview,
@@ -153,11 +152,12 @@ class Curation(QueuedCuration):
         with self._store.db.read() as connection:
             if unpaired := count_unpaired(connection):
                 decided[self.policies[0].label].add(Changes(by_kind={"corrected": unpaired}))
+            pieces = list(ranges(connection))
         corrected = {trace_id for finding in detected for trace_id in finding.traces}
         for policy in self.policies:
             # A trace over the day's limit stays out; one that no check has seen yet would be checked first.
             scope = Scope(limited=self.scope_of(policy).limited)
-            for after, upto, count in self._ranges(Portion(BATCH, first=BATCH)):
+            for after, upto, count in pieces:
                 with self._store.db.read() as connection:
                     changes = preview(connection, policy, after, upto, corrected, scope)
                 changes.traces = count
@@ -211,17 +211,6 @@ class Curation(QueuedCuration):
             if policy.name == name:
                 return policy
         raise BadInput(describe_unknown("policy", name, [policy.name for policy in self.policies]))
-
-    def _ranges(self, portion: Portion) -> Iterator[tuple[str, str, int]]:
-        """All traces up to the last of now, as ranges of ids."""
-        with self._store.db.read() as connection:
-            last = last_id(connection)
-        following: tuple[str, str, int] | None = ("", "", 0)
-        while following is not None and following[1] != last:
-            with self._store.db.read() as connection:
-                following = next_range(connection, following[1], portion.size)
-            if following is not None:
-                yield following
 
     def _would_detect(self) -> list[RemarkFinding]:
         """What would be detected in the traces that wait."""

@@ -34,13 +34,14 @@ from evergold.model.policy import (
     RulesPreview,
     RulesView,
 )
+from evergold.model.trace import CHECK_KEY
 from evergold.seams import Detector
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.facts import fact, put_fact, read_counters
-from evergold.store.trace.scores import CHECKS_ON
+from evergold.store.trace.scores import CHECKS_ON, drop_scores
 from evergold.store.verdict.candidates import choose_day, days_of, gather_traces, pool_days, put_due_days
-from evergold.store.verdict.checks import drop_scores_of, put_checked, seen_by_checks, turns_of
+from evergold.store.verdict.checks import put_checked, seen_by_checks, turns_of
 from evergold.store.verdict.curation import changes_of_rules, keep_rules, newest_number, queue_counts, requeue_all
 from evergold.store.verdict.tiers import newest_traces
 
@@ -227,7 +228,8 @@ class RuleChanges:
 
 def _suppose_checks(connection: Connection, traces: list[str], current: CheckStage, proposed: CheckStage) -> None:
     """Give traces the scores of checks that would come on, without the slow ones, and take those that would go away."""
-    drop_scores_of(connection, traces, current.names - proposed.names)
+    gone = current.names - proposed.names
+    drop_scores(connection, [(trace_id, CHECK_KEY + name) for trace_id in traces for name in gone])
     quick = frozenset(name for name, check in proposed.suite.checks.items() if not is_slow(check))
     seen = seen_by_checks(connection, traces)
     fresh = quick - current.names

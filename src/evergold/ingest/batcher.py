@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 
 from evergold.errors import Unavailable
 from evergold.ingest.feedback import apply_feedback, apply_pending
-from evergold.ingest.prepare import PreparedSpans, facts, summarise, summarise_spans, trace_row, usable_facts
+from evergold.ingest.prepare import PreparedSpans, facts_of, summarise, summarise_spans, trace_row, usable_facts
 from evergold.model.operations import IngestReport
 from evergold.sources.conventions.read_span import score_line
 from evergold.store import Store
@@ -30,7 +30,7 @@ from evergold.store.facts import count
 from evergold.store.trace.compact import RecentSpans, unshare_texts
 from evergold.store.trace.scores import enqueue, enqueue_new, take_pending
 from evergold.store.trace.spans import (
-    facts_of,
+    bare_spans,
     insert_spans,
     insert_traces,
     replace_spans,
@@ -147,10 +147,8 @@ def _report_batch(
 def _rebuild(connection: Connection, growing: Iterable[str]) -> list[TraceRow]:
     rebuilt = []
     moment = now()
-    for trace_id, rows in facts_of(connection, growing).items():
-        summary = summarise(
-            [facts(row, usable_facts(loads(row.metadata)), row.has_input, row.has_output) for row in rows]
-        )
+    for trace_id, rows in bare_spans(connection, growing).items():
+        summary = summarise([facts_of(row, usable_facts(loads(row.metadata))) for row in rows])
         question, _ = texts_of(connection, trace_id, summary.input_from)
         _, answer = texts_of(connection, trace_id, summary.output_from)
         rebuilt.append(trace_row(trace_id, summary, (question, answer), moment))
@@ -205,14 +203,12 @@ def _refusal(prepared: PreparedSpans, problem: BaseException) -> str:
 
 
 def _sum(parts: Sequence[SpansWritten]) -> SpansWritten:
-    return SpansWritten(
-        spans=sum(part.spans for part in parts),
-        new_traces=list(dict.fromkeys(trace_id for part in parts for trace_id in part.new_traces)),
-        scores=sum(part.scores for part in parts),
-        duplicates=sum(part.duplicates for part in parts),
-        cut=sum(part.cut for part in parts),
-        refused=[line for part in parts for line in part.refused],
-    )
+    """Add outcomes up; a trace that several parts began is new once."""
+    total = SpansWritten()
+    for part in parts:
+        for name, value in vars(part).items():
+            setattr(total, name, getattr(total, name) + value)
+    return replace(total, new_traces=list(dict.fromkeys(total.new_traces)))
 
 
 ENOUGH_SPANS = 300  # no further request joins those that have so many
@@ -222,16 +218,15 @@ ENOUGH_SPANS = 300  # no further request joins those that have so many
 class _Waiting:
     """Requests that will be written by the next job, each with the future its sender waits for."""
 
-    prepared: list[PreparedSpans] = field(default_factory=list)
-    futures: list[Future[SpansWritten]] = field(default_factory=list)
+    requests: list[tuple[PreparedSpans, Future[SpansWritten]]] = field(default_factory=list)
     spans: int = 0
     tries: int = 1
     apart: bool = False  # they failed together, and each is to be written by itself
 
-    def drop_cancelled(self) -> None:
-        kept = [(one, done) for one, done in zip(self.prepared, self.futures, strict=True) if _is_running(done)]
-        if len(kept) < len(self.futures):
-            self.prepared, self.futures = [one for one, _ in kept], [done for _, done in kept]
+    def fail(self, problem: BaseException) -> None:
+        for _, done in self.requests:
+            if _is_running(done):
+                done.set_exception(problem)
 
 
 class Batcher:
@@ -253,8 +248,7 @@ class Batcher:
             first = waiting is None or waiting.spans >= ENOUGH_SPANS
             if waiting is None or first:
                 waiting = self._waiting = _Waiting()
-            waiting.prepared.append(prepared)
-            waiting.futures.append(done)
+            waiting.requests.append((prepared, done))
             waiting.spans += len(prepared.rows)
         # Outside the lock: a job that is refused, or ends at once, calls `_close`, which takes it.
         if first:
@@ -265,11 +259,11 @@ class Batcher:
             job = self._store.db.submit(
                 partial(self._write, waiting=waiting),
                 alone=True,
-                wanted=lambda: not all(done.cancelled() for done in waiting.futures),
+                wanted=lambda: not all(done.cancelled() for _, done in waiting.requests),
             )
         except Unavailable as problem:
             self._close(waiting)
-            _fail(waiting.futures, problem)
+            waiting.fail(problem)
         else:
             job.add_done_callback(partial(self._resolve, waiting))
 
@@ -282,10 +276,11 @@ class Batcher:
     def _write(self, connection: Connection, waiting: _Waiting) -> list[SpansWritten]:
         # From here on requests go into the next batch: this one is being read.
         self._close(waiting)
-        waiting.drop_cancelled()
+        waiting.requests = [(prepared, done) for prepared, done in waiting.requests if _is_running(done)]
+        together = [prepared for prepared, _ in waiting.requests]
         if waiting.apart:
-            return [write_apart(connection, prepared, self._store.db.url) for prepared in waiting.prepared]
-        return write_spans(connection, waiting.prepared, self._recent)
+            return [write_apart(connection, prepared, self._store.db.url) for prepared in together]
+        return write_spans(connection, together, self._recent)
 
     def _resolve(self, waiting: _Waiting, job: Future[list[SpansWritten]]) -> None:
         """Answer each sender. What failed together is written apart, unless the database itself failed.
@@ -299,21 +294,15 @@ class Batcher:
             # What was rolled back must not be referred to as stored.
             self._recent.clear()
         if problem is None:
-            for done, written in zip(waiting.futures, job.result(), strict=True):
+            for (_, done), written in zip(waiting.requests, job.result(), strict=True):
                 done.set_result(written)
         elif met_another_server(problem) and waiting.tries < CONTENDED_TRIES:
             # Another server wrote to the same traces; one of the two was undone, and can be written now.
             self._submit(replace(waiting, tries=waiting.tries + 1))
         elif isinstance(problem, Unavailable) or not isinstance(problem, Exception) or waiting.apart:
-            _fail(waiting.futures, problem)
+            waiting.fail(problem)
         else:
             self._submit(replace(waiting, apart=True))
-
-
-def _fail(futures: Sequence[Future[SpansWritten]], problem: BaseException) -> None:
-    for done in futures:
-        if _is_running(done):
-            done.set_exception(problem)
 
 
 def _is_running(done: Future[SpansWritten]) -> bool:

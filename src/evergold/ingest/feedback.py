@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from evergold.model.operations import IngestReport
 from evergold.model.trace import REACTION_SCORE, Correction, Reaction, Score, ScoreLine, ScoreSource, reaction_value
-from evergold.store.trace.scores import drop_score, keep_pending, put_scores, put_scores_of_many
+from evergold.store.trace.scores import drop_score, keep_pending, put_scores
 from evergold.store.trace.traces import known_traces, put_correction
 
 Feedback = ScoreLine | Correction | Reaction
@@ -26,7 +26,7 @@ def apply_feedback(connection: Connection, records: Sequence[Feedback], report: 
         if are_scores:
             # Scores that follow one another, as in a file of them, are stored together.
             scores = [(record.trace_id, record) for record in some if isinstance(record, ScoreLine)]
-            changed = put_scores_of_many(connection, scores)
+            changed = put_scores(connection, scores)
             report.scores += changed
             report.duplicates += len(scores) - changed
             continue
@@ -48,7 +48,7 @@ def apply_pending(connection: Connection, waiting: Iterable[str], report: Ingest
 
 def _apply(connection: Connection, record: Feedback, report: IngestReport) -> None:
     if isinstance(record, ScoreLine):
-        changed = put_scores(connection, record.trace_id, [record])
+        changed = put_scores(connection, [(record.trace_id, record)])
         report.scores += changed
     elif isinstance(record, Reaction):
         # One score per person: a changed reaction replaces the earlier one, a removed one takes it away.
@@ -57,7 +57,7 @@ def _apply(connection: Connection, record: Feedback, report: IngestReport) -> No
         else:
             value, by_user = reaction_value(record.emoji), {"source": ScoreSource.USER, "key": record.key}
             score = Score(name=REACTION_SCORE, value=value, comment=record.emoji, **by_user)
-            changed = put_scores(connection, record.trace_id, [score])
+            changed = put_scores(connection, [(record.trace_id, score)])
         report.reactions += changed
     else:
         changed = int(put_correction(connection, record))

@@ -263,7 +263,7 @@ def summarise_spans(spans: Sequence[SpanWithFacts]) -> tuple[list[SpanRow], dict
             continue
         # Reversed, so that of two spans with one id the first one sent stays.
         first_seen = {rows[number].id: number for number in reversed(numbers)}
-        summary = summarise([_facts_of(*spans[number]) for number in first_seen.values()])
+        summary = summarise([facts_of(*spans[number]) for number in first_seen.values()])
         asking, answering = (first_seen.get(span_id or "") for span_id in (summary.input_from, summary.output_from))
         question = None if asking is None else rows[asking].input_text
         answer = None if answering is None else rows[answering].output_text
@@ -280,7 +280,7 @@ def summarise_spans(spans: Sequence[SpanWithFacts]) -> tuple[list[SpanRow], dict
 
 def _summarise_single(row: SpanRow, stated: dict[str, Any], moment: str) -> tuple[SpanRow, TraceRow]:
     """Summarise the only span of a trace, the most common case."""
-    summary = summarise_one(_facts_of(row, stated))
+    summary = summarise_one(facts_of(row, stated))
     asks, answers = summary.input_from is not None, summary.output_from is not None
     trace = trace_row(
         row.trace_id, summary, (row.input_text if asks else None, row.output_text if answers else None), moment
@@ -288,11 +288,7 @@ def _summarise_single(row: SpanRow, stated: dict[str, Any], moment: str) -> tupl
     return share_texts(row, trace, input=asks, output=answers), trace
 
 
-def _facts_of(row: SpanRow, stated: dict[str, Any]) -> SpanFacts:
-    return facts(row, stated, row.input_text, row.output_text)
-
-
-def facts(row: Any, stated: dict[str, Any], has_input: object, has_output: object) -> SpanFacts:
+def facts_of(row: Any, stated: dict[str, Any]) -> SpanFacts:
     """Collect what a summary needs of a span, from a row that has just come or one that is stored."""
     return SpanFacts(
         row.id,
@@ -302,8 +298,8 @@ def facts(row: Any, stated: dict[str, Any], has_input: object, has_output: objec
         row.status == "failed",
         row.started_at or "",
         row.ended_at or "",
-        bool(has_input),
-        bool(has_output),
+        bool(row.input_text),
+        bool(row.output_text),
         stated,
     )
 

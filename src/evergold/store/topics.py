@@ -219,12 +219,13 @@ def newest_start(connection: Connection) -> str | None:
 
 
 class AskedTrace(NamedTuple):
-    """A trace that asks something: when it began, its question, and its topic (None: of none)."""
+    """A trace that asks something: when it began, its question, its topic (None: of none), and why it failed."""
 
     trace_id: str
     started_at: str
     question: str
     topic: int | None
+    reason: str = ""
 
 
 def asked_since(connection: Connection, since: str, most: int) -> list[AskedTrace]:
@@ -235,17 +236,7 @@ def asked_since(connection: Connection, since: str, most: int) -> list[AskedTrac
     return [AskedTrace(*row) for row in run_sql(connection, query, since=since, most=most)]
 
 
-class Occurrence(NamedTuple):
-    """A trace that failed, and why."""
-
-    trace_id: str
-    started_at: str
-    question: str
-    topic: int | None
-    reason: str
-
-
-def failing_traces(connection: Connection, since: str, most: int) -> list[Occurrence]:
+def failing_traces(connection: Connection, since: str, most: int) -> list[AskedTrace]:
     """Read the newest failures since then: the reason is the score that is lowest, an error, or the kind of the case."""
     query = f"""SELECT DISTINCT t.id, t.started_at, substr(t.input_text, 1, {LETTERS}), m.topic, t.status, e.entry_type
         FROM eval_dataset e JOIN traces t ON t.id = e.trace_id JOIN trace_topics m ON m.trace_id = t.id
@@ -255,7 +246,7 @@ def failing_traces(connection: Connection, since: str, most: int) -> list[Occurr
     # The last one stays, which is the lowest.
     worst = {trace: name for _, name, trace in sorted(tuples_among(connection, scores, rows), reverse=True)}
     return [
-        Occurrence._make((*row[:4], worst.get(trace) or ("error" if row[4] == "failed" else row[5])))
+        AskedTrace._make((*row[:4], worst.get(trace) or ("error" if row[4] == "failed" else row[5])))
         for trace, row in rows.items()
     ]
 

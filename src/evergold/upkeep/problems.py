@@ -20,7 +20,7 @@ from evergold.model.upkeep import ProblemState, RecurringProblem
 from evergold.store import Store
 from evergold.store.database.rows import stamp
 from evergold.store.topics import (
-    Occurrence,
+    AskedTrace,
     ProblemRow,
     asked_since,
     failing_traces,
@@ -65,7 +65,7 @@ class _View:
         recent: Mask = self.began >= str(stamp(self.end - window))
         return recent
 
-    def occurrences(self, problem: ProblemRow) -> list[Occurrence]:
+    def occurrences(self, problem: ProblemRow) -> list[AskedTrace]:
         """List the failures that belong to a problem, the oldest first."""
         mine = [one for one in self.failures if one.reason == problem.reason]
         if problem.regions and self.ground is not None and mine:

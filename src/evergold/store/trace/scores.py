@@ -36,7 +36,7 @@ def enqueue_new(connection: Connection, sessions: Mapping[str, str | None]) -> N
     session that has others: then it may hold a correction, or be corrected by the next one. Where checks are on, every
     new trace is to be checked.
     """
-    if not sessions or _mark(connection, sessions, _CHECKED):
+    if not sessions or enqueue(connection, sessions, _CHECKED):
         return
     shared = find_shared_sessions(connection, {session for session in sessions.values() if session is not None})
     if shared:
@@ -45,23 +45,16 @@ def enqueue_new(connection: Connection, sessions: Mapping[str, str | None]) -> N
 
 def find_shared_sessions(connection: Connection, sessions: Iterable[str]) -> set[str]:
     """The sessions that have more than one trace."""
-    shared: set[str] = set()
     # OFFSET 1 stops at the second trace of a session; a count would read all of them.
     query = f"""WITH asked (session) AS ({listed_by(connection)}) SELECT session FROM asked
         WHERE EXISTS (SELECT 1 FROM traces WHERE session_id = session LIMIT 1 OFFSET 1)"""
-    for batch in batches(sessions):
-        shared.update(connection.exec_driver_sql(query, (dumps(batch),)).scalars())
-    return shared
+    return set(connection.exec_driver_sql(query, (dumps(list(sessions)),)).scalars())
 
 
-def enqueue(connection: Connection, trace_ids: Iterable[str]) -> None:
-    """Mark traces as having something new, in the transaction that brought it."""
-    for batch in batches(trace_ids):
-        _mark(connection, batch)
-
-
-def _mark(connection: Connection, trace_ids: Iterable[str], condition: str = "true") -> int:
-    """Mark traces that are not marked, if the condition holds; return how many."""
+def enqueue(connection: Connection, trace_ids: Collection[str], condition: str = "true") -> int:
+    """Mark traces as having something new, in the transaction that brought it, if the condition holds; return how many."""
+    if not trace_ids:
+        return 0
     # The database gives the time, so that servers with different clocks wait in one order.
     chosen = f"SELECT value FROM ({listed_by(connection)}) AS listed WHERE {condition}"
     statement = f"INSERT INTO curation_queue (trace_id) {chosen} ON CONFLICT DO NOTHING"
@@ -93,13 +86,8 @@ COLUMNS = ("trace_id", "key", *CONTENT, "created_at")
 Key = tuple[str, str]  # a trace and the key of one of its scores
 
 
-def put_scores(connection: Connection, trace_id: str, scores: Sequence[Score]) -> int:
-    """Add scores to a stored trace; the same score again is no change. Returns how many were new or replaced."""
-    return put_scores_of_many(connection, [(trace_id, score) for score in scores])
-
-
-def put_scores_of_many(connection: Connection, scored: Sequence[tuple[str, Score]]) -> int:
-    """The same for scores of any stored traces, in the order in which they were given."""
+def put_scores(connection: Connection, scored: Sequence[tuple[str, Score]]) -> int:
+    """Add scores to stored traces, in the order given; the same again is no change. Returns how many were new or replaced."""
     if not scored:
         return 0
     query = f"SELECT {', '.join(COLUMNS[:-1])} FROM trace_scores WHERE trace_id"
@@ -120,7 +108,7 @@ def put_scores_of_many(connection: Connection, scored: Sequence[tuple[str, Score
         changed += 1
     drop_scores(connection, fresh.keys() & stored.keys())
     insert_scores(connection, COLUMNS, list(fresh.values()))
-    enqueue(connection, dict.fromkeys(trace_id for trace_id, _ in fresh))
+    enqueue(connection, {trace_id: None for trace_id, _ in fresh})
     return changed
 
 

@@ -145,11 +145,11 @@ def insert_traces(connection: Connection, columns: Sequence[str], rows: Sequence
     return {row[0]: seq for seq, row in zip(seqs, rows, strict=True)}
 
 
-def facts_of(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[Any]]:
-    """The stored spans of traces without their texts: what a trace is recomputed from."""
+def bare_spans(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[Any]]:
+    """The stored spans of traces with whether they have a text in place of it: what a trace is recomputed from."""
     grouped: dict[str, list[Any]] = {}
     query = f"""SELECT t.id AS trace_id, s.id, s.parent_id, s.name, s.kind, s.status, s.started_at, s.ended_at, s.metadata,
-        coalesce(s.input_text, '') <> '' AS has_input, coalesce(s.output_text, '') <> '' AS has_output {_OF_TRACES}"""
+        coalesce(s.input_text, '') <> '' AS input_text, coalesce(s.output_text, '') <> '' AS output_text {_OF_TRACES}"""
     for row in rows_among(connection, query, trace_ids):
         grouped.setdefault(row.trace_id, []).append(row)
     return grouped

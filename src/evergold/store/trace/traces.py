@@ -38,7 +38,7 @@ from evergold.store.database.rows import (
 from evergold.store.facts import ARCHIVES, fact, record_moderation
 from evergold.store.schema import trace_tags
 from evergold.store.trace.compact import read_spans, span_row, unfold
-from evergold.store.trace.scores import enqueue, enqueue_new, put_scores_of_many, scores_of
+from evergold.store.trace.scores import enqueue, enqueue_new, put_scores, scores_of
 from evergold.store.trace.spans import insert_spans, insert_traces
 
 NO_CONTENT = {"scores", "cost", "cost_source", "incomplete", "app"}
@@ -82,7 +82,7 @@ def put_traces(connection: Connection, incoming: Iterable[Trace], report: Ingest
         report.traces += len(fresh)
         report.spans += sum(len(trace.spans) for trace in fresh.values())
         scores = [(trace.id, score) for trace in scored for score in trace.scores]
-        report.scores += put_scores_of_many(connection, scores)
+        report.scores += put_scores(connection, scores)
         enqueue_new(connection, {trace.id: make_storable(trace.session_id) for trace in fresh.values()})
     return added
 

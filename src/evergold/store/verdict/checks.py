@@ -276,12 +276,6 @@ def drop_checks(connection: Connection, trace_ids: Sequence[str]) -> int:
     return change_among(connection, f"DELETE FROM trace_scores WHERE {CHECK} AND trace_id", trace_ids)
 
 
-def drop_scores_of(connection: Connection, trace_ids: Sequence[str], checks: Iterable[str]) -> None:
-    """Take away what some checks said of these traces."""
-    names = list(checks)
-    drop_scores(connection, [(trace_id, CHECK_KEY + name) for trace_id in trace_ids for name in names])
-
-
 def seen_by_checks(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
     """Of some traces, those that any suite of checks has seen."""
     return {row[0] for row in rows_among(connection, "SELECT trace_id FROM trace_checks WHERE trace_id", trace_ids)}

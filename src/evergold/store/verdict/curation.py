@@ -270,11 +270,6 @@ def next_range(connection: Connection, after: str, size: int, last: str | None =
     return (after, upto, count) if count else None
 
 
-def last_id(connection: Connection) -> str:
-    """The greatest id of a trace; "" where there is none."""
-    return read_value(connection, "SELECT max(id) FROM traces") or ""
-
-
 def curate_range(connection: Connection, policy: Policy, after: str, upto: str, scope: Scope = PLAIN) -> Changes:
     return _curate(connection, policy, IN_RANGE, {"after": after, "upto": upto}, scope)
 
