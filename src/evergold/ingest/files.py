@@ -75,7 +75,7 @@ class Lines:
             return
         if source is None and not self._ahead and self._is_cut(head) and not self._is_claimed(head, sources):
             head = self._read_ahead()
-        records = self._read_guarded(self._source(head, source, sources), self._count_lines(progress))
+        records = self._read_guarded(self._source(head, source, sources), self._lines(progress))
         # Native lines accept any JSON object: of a file that holds none of them, one line says what it is.
         yield from records if source or self.source != "native" else self._explain_unread(records, head)
         if note := note_on(self._text):
@@ -125,21 +125,16 @@ class Lines:
                 if not head.strip() or plugins.try_call("sources", name, partial(reader.accepts, head), False):
                     yield name, reader
 
-    def _count_lines(self, progress: Callable[[int], None]) -> Iterator[bytes]:
-        for line in self._lines():
-            progress(len(line))
-            yield line
-
-    def _lines(self) -> Iterator[bytes]:
+    def _lines(self, progress: Callable[[int], None]) -> Iterator[bytes]:
         """The lines of what was read ahead, the last one completed, and of the rest."""
         ahead = list(BytesIO(self._ahead))
         self._ahead = b""
         if ahead and not ahead[-1].endswith(b"\n"):
             ahead[-1] += self._text.readline(jsonl.LONGEST_DOCUMENT)
-        yield from ahead
-        while line := self._text.readline(jsonl.LONGEST_DOCUMENT):
+        for line in chain(ahead, iter(partial(self._text.readline, jsonl.LONGEST_DOCUMENT), b"")):
             if len(line) == jsonl.LONGEST_DOCUMENT and not line.endswith(b"\n"):
                 raise jsonl.too_long(self.name, "a line")
+            progress(len(line))
             yield line
 
     def _source(self, head: bytes, named: str | None, sources: dict[str, Source]) -> Source:

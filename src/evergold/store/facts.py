@@ -19,6 +19,7 @@ from sqlalchemy import Connection, insert, select
 from evergold.errors import Conflict, EvergoldError
 from evergold.machine import is_dead, new_owner
 from evergold.model.access import Holder
+from evergold.model.operations import WorkUnderWay
 from evergold.store.database.rows import dumps, insert_rows, loads, now, read_value, run_for_each, run_sql, stamp
 from evergold.store.schema import moderations, utc_now
 
@@ -71,14 +72,6 @@ LEASE_SECONDS = 60.0
 BEATS = 4  # in the time of one lease
 
 
-class HeldLease(NamedTuple):
-    """Who holds a piece of work, since when, and until when if it is not renewed."""
-
-    owner: str
-    since: str
-    until: str
-
-
 def database_time(connection: Connection) -> str:
     """Read the database's clock, which is the same for every server."""
     return str(connection.execute(select(utc_now())).scalar_one())
@@ -93,7 +86,7 @@ def now_and_later(connection: Connection, seconds: float) -> tuple[str, str]:
 
 def take_lease(
     connection: Connection, name: str, owner: str, seconds: float = LEASE_SECONDS, taking_from: str = ""
-) -> HeldLease | None:
+) -> WorkUnderWay | None:
     """Take or renew a lease, also one that `taking_from` (known to be dead) held; None when it is ours now, else who holds it."""
     now, until = now_and_later(connection, seconds)
     # One statement is both test and claim: of two holders that ask at once only one gets a row back.
@@ -103,8 +96,15 @@ def take_lease(
         ON CONFLICT (name) DO UPDATE SET owner = :owner, since = {since}, lease_until = :until WHERE {free} RETURNING 1"""
     if read_value(connection, statement, name=name, owner=owner, dead=taking_from, now=now, until=until):
         return None
-    query = "SELECT owner, since, lease_until FROM work_leases WHERE name = :name"
-    return HeldLease(*run_sql(connection, query, name=name).one())
+    return held_leases(connection, now, name)[0]
+
+
+def held_leases(connection: Connection, moment: str, like: str = "%") -> list[WorkUnderWay]:
+    """List the work that is under way at a moment, by a pattern of its names."""
+    query = """SELECT name, owner, since, lease_until AS until FROM work_leases WHERE name LIKE :like AND lease_until > :now
+        ORDER BY name"""
+    rows = run_sql(connection, query, like=like, now=moment).mappings()
+    return [WorkUnderWay.model_validate(dict(row)) for row in rows]
 
 
 def drop_lease(connection: Connection, name: str, owner: str) -> None:
@@ -146,7 +146,7 @@ def _keep_renewed(db: "Database", name: str, owner: str) -> Iterator[None]:
         db.write(partial(drop_lease, name=name, owner=owner))
 
 
-def _under_way(what: str, held: HeldLease) -> Conflict:
+def _under_way(what: str, held: WorkUnderWay) -> Conflict:
     return Conflict(
         f"{what} is under way in {held.owner} since {held.since}; wait for its end, or until {held.until} if that "
         "process is gone"
@@ -179,9 +179,9 @@ def shared_work(db: "Database", work: str, what: str, job: str, parts: Parts) ->
 
 def _join(connection: Connection, work: str, what: str, owner: str, job: str, parts: Parts) -> None:
     begun = fact_to_change(connection, work)
-    query = "SELECT owner, since, lease_until FROM work_leases WHERE name LIKE :parts AND lease_until > :now"
-    rows = run_sql(connection, query, parts=f"{work}/%", now=database_time(connection))
-    others = [lease for lease in (HeldLease(*row) for row in rows) if not is_dead(lease.owner)]
+    others = [
+        lease for lease in held_leases(connection, database_time(connection), f"{work}/%") if not is_dead(lease.owner)
+    ]
     if others and (begun != job or connection.dialect.name == "sqlite"):
         raise _under_way(what, others[0])
     # Parts that a dead process left are of another time: what changed since may lie in those that it has done.

@@ -14,10 +14,9 @@ from evergold.model.operations import (
     OpenConnections,
     SlowQuery,
     TableSize,
-    WorkUnderWay,
 )
 from evergold.store.database.rows import read_value, run_sql, stamp
-from evergold.store.facts import database_time
+from evergold.store.facts import database_time, held_leases
 from evergold.store.schema import metadata
 
 SLOWEST = 5
@@ -68,7 +67,7 @@ def status_of(connection: Connection, file: Path | None) -> DatabaseStatus:
         traces_last_day=_count_since(connection, now - DAY),
         traces_last_week=_count_since(connection, now - WEEK),
         bytes_per_trace=round(total / counted, 1) if counted else None,
-        work=_work(connection),
+        work=held_leases(connection, database_time(connection)),
         **own,
     )
 
@@ -126,12 +125,6 @@ def _connections(connection: Connection) -> OpenConnections:
         coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)::float AS longest_transaction_seconds
         FROM pg_stat_activity WHERE datname = current_database()"""
     return OpenConnections.model_validate(dict(run_sql(connection, query).mappings().one()))
-
-
-def _work(connection: Connection) -> list[WorkUnderWay]:
-    query = "SELECT name, owner, since, lease_until AS until FROM work_leases WHERE lease_until > :now ORDER BY name"
-    rows = run_sql(connection, query, now=database_time(connection)).mappings()
-    return [WorkUnderWay.model_validate(dict(row)) for row in rows]
 
 
 def _slow_queries(connection: Connection) -> list[SlowQuery] | None:
