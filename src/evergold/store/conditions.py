@@ -1,12 +1,9 @@
 """Parts that filters of traces and of cases share: lists of values, times as people write them, values inside JSON columns."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
-from sqlalchemy import Column, ColumnElement, Text, case, cast, func
-from sqlalchemy.dialects.postgresql import JSONB
 
 from evergold.errors import BadInput
 
@@ -47,14 +44,14 @@ APP = {
 }
 
 
-def json_text(column: Column[Any], path: Sequence[str], dialect: str) -> ColumnElement[str]:
-    """A value inside a JSON column as the text it is written with: `true`, `3`, `word`."""
+def json_text(column: str, key: str, dialect: str) -> str:
+    """The SQL of a value inside a JSON column as the text it is written with: `true`, `3`, `word`. `key` is SQL as well."""
     if dialect != "sqlite":
-        return func.jsonb_extract_path_text(cast(column, JSONB), *path)
-    at = "$" + "".join(f'."{part}"' for part in path)
+        return f"jsonb_extract_path_text(CAST({column} AS jsonb), CAST({key} AS text))"
     # SQLite extracts true and false as 1 and 0; their type is their text.
-    kind = func.json_type(column, at)
-    return case((kind.in_(("true", "false")), kind), else_=cast(func.json_extract(column, at), Text))
+    at = f"""'$."' || {key} || '"'"""
+    kind = f"json_type({column}, {at})"
+    return f"CASE WHEN {kind} IN ('true', 'false') THEN {kind} ELSE CAST(json_extract({column}, {at}) AS text) END"
 
 
 def parse_cutoff(moment: str) -> str:

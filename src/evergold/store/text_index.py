@@ -16,8 +16,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, text
-from sqlalchemy.sql.elements import TextClause
+from sqlalchemy import Connection
 
 SCRIPTS = (
     "\u0e00-\u0eff",  # Thai, Lao
@@ -170,19 +169,18 @@ _SQLITE_PARTS = (
     f"WHEN {_CASE_KNOWN} AND ({_CASE_CHANGED}) BEGIN {_FORGET_PARTS} {_LEARN_PARTS} END",
 )
 CASE_INDEXES = {"sqlite": _SQLITE_PARTS}
-_HOLDERS = f"""eval_dataset.id IN (
+HOLDERS = f"""eval_dataset.id IN (
     SELECT rowid FROM case_parts WHERE case_parts MATCH :triples
     UNION ALL SELECT id FROM eval_dataset WHERE {_LONG}
     UNION ALL SELECT id FROM eval_dataset WHERE id > (SELECT id FROM case_parts_upto))"""
 
 
-def may_hold(search: str, dialect: str) -> TextClause | None:
-    """The condition on a case that it may hold a text; None where no index says so."""
+def triples_in(search: str, dialect: str) -> str | None:
+    """The parameter of HOLDERS, by which a case may hold a text; None where no index says so."""
     triples = [search[at : at + 3] for at in range(len(search) - 2)][:MOST_TRIPLES]
     if dialect != "sqlite" or not triples or "\x00" in search:
         return None
-    quoted = ['"{}"'.format(triple.replace('"', '""')) for triple in dict.fromkeys(triples)]
-    return text(_HOLDERS).bindparams(triples=" AND ".join(quoted))
+    return " AND ".join('"{}"'.format(triple.replace('"', '""')) for triple in dict.fromkeys(triples))
 
 
 def parts_waiting(connection: Connection) -> tuple[int, int]:

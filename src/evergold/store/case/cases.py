@@ -1,55 +1,31 @@
 """Cases out of the store: one, a page, a stream, the history of each, and counts of the values that narrow a list."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
-from sqlalchemy import (
-    Boolean,
-    ColumnElement,
-    CompoundSelect,
-    Connection,
-    Select,
-    Table,
-    Text,
-    exists,
-    false,
-    func,
-    literal,
-    literal_column,
-    null,
-    or_,
-    select,
-    union_all,
-)
+from sqlalchemy import Connection
 from sqlalchemy.engine import RowMapping
 
 from evergold.errors import BadInput, NotFound, describe_unknown
 from evergold.model.case import Candidates, Case, CaseKind, CaseStatus, EntryType, ReviewState, TierEvidence
 from evergold.model.faults import faults_of
 from evergold.store.case.content import AT_ONCE, Contents, add_contents, add_texts, case_of
-from evergold.store.conditions import Cutoff, Many, Pairs, as_list, json_text
-from evergold.store.database.rows import batches, group_among, loads, read_column, run_sql
-from evergold.store.schema import (
-    EVIDENCE,
-    FAILING_BELOW,
-    TIER,
-    case_reviews,
-    case_revisions,
-    eval_dataset,
-    eval_dataset_tags,
-    trace_scores,
-)
-from evergold.store.text_index import may_hold
-from evergold.store.trace.filter import after_reached
+from evergold.store.conditions import Cutoff, Many, Pairs, as_list, json_text, json_value
+from evergold.store.database.rows import batches, group_among, loads, read_column, read_value, run_sql
+from evergold.store.schema import EVIDENCE, FAILING, TIER
+from evergold.store.text_index import HOLDERS, triples_in
 from evergold.store.trace.pages import EXACT_TO, FacetValue, read_cursor, values_of
 from evergold.store.trace.search import Search
 
 T = TypeVar("T")
 CaseKeys = Sequence[tuple[str, str]]  # by dataset and id
-LIMIT = str(FAILING_BELOW)  # written out, because a bound value would hide the index of failing scores
+EQUAL = {"dataset", "kind", "entry_type", "review", "status", "trace_id", "session_id", "policy", "confirmed"}
+SEARCHED = ("input_text", "output_text", "expected_output", "case_id")
+CANDIDATE = f"(eval_dataset.entry_type = 'golden' AND {EVIDENCE} = 'silence')"
 
 
 class CaseFilter(BaseModel, frozen=True, extra="forbid"):
@@ -104,6 +80,15 @@ class CaseOrder(StrEnum):
     CHANGED = "changed"
 
 
+# What stands behind the row that a page ended with, and the order. Of the last change both columns: times repeat, so the id
+# decides between rows of the same moment.
+ORDERS = {
+    CaseOrder.NEWEST: ("id < :id", "id DESC"),
+    CaseOrder.OLDEST: ("id > :id", "id"),
+    CaseOrder.CHANGED: ("(updated_at, id) < (:moment, :id)", "updated_at DESC, id DESC"),
+}
+
+
 class Revision(BaseModel, frozen=True):
     """One change of a case: who, when, why, and each field before and after."""
 
@@ -136,21 +121,31 @@ def _require(held: T | None, dataset: str, case_id: str) -> T:
     return held
 
 
-def with_case(table: Table, dataset: str | None = None, case_id: str | None = None) -> Select[Any]:
-    """Select the rows of a table that belong to cases, each with `dataset` and `case_id`; of all, of a dataset, or of one."""
-    entry = eval_dataset.c
-    query = select(table, entry.dataset, entry.case_id).join(eval_dataset, entry.id == table.c.entry_id)
-    given = {entry.dataset: dataset, entry.case_id: case_id}
-    return query.where(*(column == value for column, value in given.items() if value is not None))
+def rows_of_cases(
+    connection: Connection,
+    table: str,
+    order: str,
+    dataset: str | None = None,
+    case_id: str | None = None,
+    entries: Sequence[int] | None = None,
+) -> Sequence[RowMapping]:
+    """Read the rows of a table that belong to cases, each with `dataset` and `case_id`; of all, a dataset, a case or some."""
+    named = {"e.dataset": dataset, "e.case_id": case_id, "e.id": None if entries is None else tuple(entries)}
+    given = {name: value for name, value in named.items() if value is not None}
+    where = [f"{name} {'IN' if isinstance(value, tuple) else '='} :{name[2:]}" for name, value in given.items()]
+    query = f"""SELECT x.*, e.dataset, e.case_id FROM {table} x JOIN eval_dataset e ON e.id = x.entry_id
+        WHERE {" AND ".join(where) or "true"} ORDER BY {order}"""
+    return run_sql(connection, query, **{name[2:]: value for name, value in given.items()}).mappings().all()
 
 
 def entry_ids(connection: Connection, keys: CaseKeys) -> dict[tuple[str, str], int]:
     """The integers of `eval_dataset` under which these cases stand."""
-    query = select(eval_dataset.c.dataset, eval_dataset.c.case_id, eval_dataset.c.id)
     entries: dict[tuple[str, str], int] = {}
     # Thousands of keys in one statement would pass the limit of parameters.
     for batch in batches(keys):
-        entries |= {(row[0], row[1]): int(row[2]) for row in connection.execute(query.where(_has_key(batch)))}
+        among, values = _has_key(batch)
+        rows = run_sql(connection, f"SELECT dataset, case_id, id FROM eval_dataset WHERE {among}", **values)
+        entries |= {(row[0], row[1]): int(row[2]) for row in rows}
     return entries
 
 
@@ -164,13 +159,13 @@ def page_of_cases(
     preview: int | None = None,
 ) -> tuple[list[Case], str | None]:
     """A page and the cursor of the next one, None at the end; of previews where a length is given."""
-    table = eval_dataset.c
-    query = apply_filter(select(eval_dataset), wanted, connection.dialect.name).limit(limit + 1)
-    reached = read_cursor(before, str, number_alone=True) if before else None
-    # Of the last change both columns: times repeat, so the id decides between rows of the same moment.
-    columns = (table.updated_at, table.id) if order is CaseOrder.CHANGED else (table.id,)
-    query = after_reached(query, columns, order is not CaseOrder.OLDEST, reached and reached[-len(columns) :])
-    rows = connection.execute(query).mappings().all()
+    where, values = conditions_of(wanted, connection.dialect.name)
+    behind, order_by = ORDERS[order]
+    if before:
+        values["moment"], values["id"] = read_cursor(before, str, number_alone=True)
+        where = f"{where} AND {behind}"
+    query = f"SELECT * FROM eval_dataset WHERE {where} ORDER BY {order_by} LIMIT :most"
+    rows = run_sql(connection, query, **values, most=limit + 1).mappings().all()
     # One row more than the page was read: without it there is no next page, and no cursor to an empty one.
     end = rows[limit - 1] if len(rows) > limit else None
     cursor = f"{end['updated_at']}|{end['id']}" if end else None
@@ -184,11 +179,13 @@ def iterate_cases(
     connection: Connection, wanted: CaseFilter, *, oldest_first: bool = True, batch: int = 1000
 ) -> Iterator[Case]:
     """All of them, a batch in memory at a time."""
-    matching = apply_filter(select(eval_dataset), wanted, connection.dialect.name).limit(batch)
-    query = after_reached(matching, (eval_dataset.c.id,), not oldest_first, None)
-    while rows := connection.execute(query).mappings().all():
+    where, values = conditions_of(wanted, connection.dialect.name)
+    behind, order_by = ORDERS[CaseOrder.OLDEST if oldest_first else CaseOrder.NEWEST]
+    query = f"SELECT * FROM eval_dataset WHERE {where} AND {behind} ORDER BY {order_by} LIMIT :most"
+    values |= {"most": batch, "id": 0 if oldest_first else 2**62}
+    while rows := run_sql(connection, query, **values).mappings().all():
         yield from _as_cases(connection, rows)
-        query = after_reached(matching, (eval_dataset.c.id,), not oldest_first, (rows[-1]["id"],))
+        values["id"] = rows[-1]["id"]
 
 
 class CaseBesideTrace(NamedTuple):
@@ -202,10 +199,10 @@ class CaseBesideTrace(NamedTuple):
 
 def iterate_with_traces(connection: Connection) -> Iterator[CaseBesideTrace]:
     """Every active case that cites a stored trace, oldest first."""
-    table, last = eval_dataset.c, 0
-    citing = (table.status == CaseStatus.ACTIVE, table.trace_id.is_not(None))
-    query = select(eval_dataset).where(*citing).order_by(table.id)
-    while rows := connection.execute(query.where(table.id > last).limit(AT_ONCE)).mappings().all():
+    last = 0
+    query = f"""SELECT * FROM eval_dataset WHERE status = 'active' AND trace_id IS NOT NULL AND id > :last
+        ORDER BY id LIMIT {AT_ONCE}"""
+    while rows := run_sql(connection, query, last=last).mappings().all():
         bare = _from_rows(connection, rows)
         traces = Contents(connection, {row["trace_id"] for row in rows})
         for row, plain, held in zip(rows, bare, add_contents(connection, rows, bare), strict=True):
@@ -223,8 +220,9 @@ def candidates_beside(connection: Connection, wanted: CaseFilter) -> int:
 
 def count_cases(connection: Connection, wanted: CaseFilter, most: int | None = None) -> int:
     """How many pass; `most` is where counting ends."""
-    some = apply_filter(select(eval_dataset.c.id), wanted, connection.dialect.name).limit(most).subquery()
-    return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
+    where, values = conditions_of(wanted, connection.dialect.name)
+    some = f"SELECT id FROM eval_dataset WHERE {where}{'' if most is None else f' LIMIT {most}'}"
+    return int(read_value(connection, f"SELECT count(*) FROM ({some}) AS some", **values))
 
 
 def dataset_state(connection: Connection, dataset: str) -> tuple[int, str]:
@@ -251,54 +249,43 @@ def revisions_of(connection: Connection, dataset: str, case_id: str) -> list[Rev
     ]
 
 
-CANDIDATE = literal_column(f"(eval_dataset.entry_type = 'golden' AND {EVIDENCE} = 'silence')", Boolean)
-
-
-def apply_filter(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select[Any]:
-    """Narrow a query of cases to those that pass the filter."""
-    table = eval_dataset.c
-    plain = {
-        table.dataset: wanted.dataset,
-        table.kind: wanted.kind,
-        table.entry_type: wanted.entry_type,
-        table.review: wanted.review,
-        table.status: wanted.status,
-        table.trace_id: wanted.trace_id,
-        table.session_id: wanted.session_id,
-        table.policy: wanted.policy,
-        table.confirmed: None if wanted.confirmed is None else int(wanted.confirmed),
-    }
-    query = query.where(*(column == value for column, value in plain.items() if value is not None))
+def conditions_of(wanted: CaseFilter, dialect: str) -> tuple[str, dict[str, Any]]:
+    """Write the conditions on `eval_dataset` by which cases pass the filter, and the values of their parameters."""
+    values = wanted.model_dump(mode="json", include=EQUAL, exclude_none=True)
+    parts = ["true", *(f"eval_dataset.{name} = :{name}" for name in values)]
     if wanted.confirmed is not None:  # failures and corrections are neither confirmed nor candidates
-        query = query.where(table.entry_type == "golden")
+        values["confirmed"] = int(wanted.confirmed)
+        parts.append("eval_dataset.entry_type = 'golden'")
     if wanted.evidence:
-        listed = ", ".join(f"'{one.value}'" for one in wanted.evidence)
-        query = query.where(literal_column(f"({EVIDENCE}) IN ({listed})", Boolean))
+        values["evidence"] = tuple(one.value for one in wanted.evidence)
+        parts.append(f"{EVIDENCE} IN :evidence")
     elif wanted.candidates is not Candidates.INCLUDE:
-        query = query.where(CANDIDATE if wanted.candidates is Candidates.ONLY else ~CANDIDATE)
+        parts.append(CANDIDATE if wanted.candidates is Candidates.ONLY else f"NOT {CANDIDATE}")
     if wanted.since is not None:
-        query = query.where(table.created_at >= wanted.since)
+        parts.append("eval_dataset.created_at >= :since")
     if wanted.until is not None:
-        query = query.where(table.created_at < wanted.until)
-    for tag in wanted.tag:
-        tagged = select(eval_dataset_tags.c.dataset_id).where(eval_dataset_tags.c.tag == tag)
-        query = query.where(table.id.in_(tagged))
+        parts.append("eval_dataset.created_at < :until")
+    for number, tag in enumerate(wanted.tag):
+        values[f"tag_{number}"] = tag
+        parts.append(f"eval_dataset.id IN (SELECT dataset_id FROM eval_dataset_tags WHERE tag = :tag_{number})")
     if wanted.source is not None:
         # A row without the key has NULL there, which equals nothing: such cases are left out.
-        query = query.where(json_text(table.body, ("provenance", "source"), dialect) == wanted.source)
+        parts.append(f"{json_value(dialect, 'eval_dataset.body', 'provenance', 'source')} = :source")
     if wanted.check is not None:
-        scores = trace_scores.c
-        failing = select(scores.trace_id).where(scores.name == wanted.check, scores.value < literal_column(LIMIT))
-        query = query.where(table.trace_id.in_(failing))
-    for pair in wanted.metadata:
-        key, _, value = pair.partition("=")
-        query = query.where(json_text(table.metadata, (key,), dialect) == value)
+        # The limit is written out, because a bound value would hide the index of failing scores.
+        parts.append(f"eval_dataset.trace_id IN (SELECT trace_id FROM trace_scores WHERE name = :check AND {FAILING})")
+    for number, pair in enumerate(wanted.metadata):
+        values[f"key_{number}"], _, values[f"value_{number}"] = pair.partition("=")
+        parts.append(f"{json_text('eval_dataset.metadata', f':key_{number}', dialect)} = :value_{number}")
     if wanted.search:
-        texts = (table.input_text, table.output_text, table.expected_output, table.case_id)
-        query = query.where(or_(*(text.icontains(wanted.search, autoescape=True) for text in texts)))
-        if (indexed := may_hold(wanted.search, dialect)) is not None:
-            query = query.where(indexed)
-    return query
+        values["pattern"] = re.sub(r"([/%_])", r"/\1", wanted.search)
+        holds = "lower(eval_dataset.{}) LIKE '%' || lower(CAST(:pattern AS text)) || '%' ESCAPE '/'"
+        parts.append(f"({' OR '.join(map(holds.format, SEARCHED))})")
+        if (triples := triples_in(wanted.search, dialect)) is not None:
+            values["triples"] = triples
+            parts.append(HOLDERS)
+    values |= {name: getattr(wanted, name) for name in ("since", "until", "source", "check")}
+    return " AND ".join(parts), values
 
 
 def _as_cases(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
@@ -325,26 +312,30 @@ def failed_answers(connection: Connection) -> set[int]:
 
 def find_touched_cases(connection: Connection, keys: CaseKeys, actions: Sequence[str]) -> set[tuple[str, str]]:
     """Of these cases, those that more than these actions have made what they are: validated, reviewed, or changed."""
-    entry = eval_dataset.c
+    among, values = _has_key(keys)
     # EXISTS stops at the first revision; a join would give a row for each.
-    changed = exists().where(case_revisions.c.entry_id == entry.id, case_revisions.c.action.not_in(actions))
-    reviewed = exists().where(case_reviews.c.entry_id == entry.id)
-    validated = entry.review != ReviewState.UNVALIDATED.value
-    query = select(entry.dataset, entry.case_id).where(_has_key(keys), or_(validated, changed, reviewed))
-    return {(dataset, case_id) for dataset, case_id in connection.execute(query)}
+    query = f"""SELECT dataset, case_id FROM eval_dataset e WHERE {among} AND (review <> 'unvalidated'
+        OR EXISTS (SELECT 1 FROM case_revisions r WHERE r.entry_id = e.id AND r.action NOT IN :actions)
+        OR EXISTS (SELECT 1 FROM case_reviews r WHERE r.entry_id = e.id))"""
+    rows = run_sql(connection, query, **values, actions=tuple(actions))
+    return {(dataset, case_id) for dataset, case_id in rows}
 
 
-def _has_key(keys: CaseKeys) -> ColumnElement[bool]:
+def _has_key(keys: CaseKeys) -> tuple[str, dict[str, Any]]:
+    """Write the condition by which a case is one of these, and its values."""
     by_dataset: dict[str, list[str]] = {}
     for dataset, case_id in keys:
         by_dataset.setdefault(dataset, []).append(case_id)
-    # `false()` gives an empty list of keys no rows; an empty OR would give all.
-    entry = eval_dataset.c
-    return or_(false(), *((entry.dataset == name) & entry.case_id.in_(ids) for name, ids in by_dataset.items()))
+    parts, values = ["false"], dict[str, Any]()
+    for number, (name, ids) in enumerate(by_dataset.items()):
+        parts.append(f"(dataset = :dataset_{number} AND case_id IN :ids_{number})")
+        values |= {f"dataset_{number}": name, f"ids_{number}": tuple(ids)}
+    return f"({' OR '.join(parts)})", values
 
 
 def held_cases(connection: Connection, keys: CaseKeys) -> dict[tuple[str, str], tuple[int, Case]]:
-    rows = connection.execute(select(eval_dataset).where(_has_key(keys))).mappings().all()
+    among, values = _has_key(keys)
+    rows = run_sql(connection, f"SELECT * FROM eval_dataset WHERE {among}", **values).mappings().all()
     cases = _as_cases(connection, rows)
     return {(case.dataset, case.id): (row["id"], case) for row, case in zip(rows, cases, strict=True)}
 
@@ -371,7 +362,7 @@ class CaseFacets(BaseModel):
 def case_facets(connection: Connection, wanted: CaseFilter) -> CaseFacets:
     own = ("datasets", "kinds", "reviews", "tiers", "evidence", "sources")
     counters = {name: Counter[str | None]() for name in (*own, "tags", "checks")}
-    for topic, first, *values, number in connection.execute(_counts(connection, wanted)):
+    for topic, first, *values, number in _counts(connection, wanted):
         if topic == CASES:
             for name, value in zip(own, (first, *values), strict=True):
                 counters[name][value] += number
@@ -387,25 +378,20 @@ def case_facets(connection: Connection, wanted: CaseFilter) -> CaseFacets:
     )
 
 
-def _counts(connection: Connection, wanted: CaseFilter) -> CompoundSelect[Any]:
+def _counts(connection: Connection, wanted: CaseFilter) -> Iterable[Any]:
     """Count the newest cases by their own values, by tags, and by checks that failed on their traces, in one look at them."""
-    table, scores, dialect = eval_dataset.c, trace_scores.c, connection.dialect.name
-    source = json_text(table.body, ("provenance", "source"), dialect).label("source")
-    own = (table.dataset, table.kind, table.review)
-    rests = (literal_column(TIER, Text).label("tier"), literal_column(EVIDENCE, Text).label("rests_on"))
-    newest = apply_filter(select(table.id), wanted, dialect).order_by(table.id.desc()).limit(EXACT_TO)
+    where, values = conditions_of(wanted, connection.dialect.name)
+    source = json_value(connection.dialect.name, "body", "provenance", "source")
+    own = "dataset, kind, review, tier, rests_on, source"
+    none = ", ".join(["NULL"] * own.count(","))
     # The numbers first, which an index gives; sorting whole rows would cost as much as all the rest.
-    listed = select(table.id, table.trace_id, *own, *rests, source).where(table.id.in_(newest)).cte("listed")
-    values = [*(listed.c[column.name] for column in own), listed.c.tier, listed.c.rests_on, listed.c.source]
-    nothing = [null() for _ in values[1:]]
-    traced = select(listed.c.id, listed.c.trace_id).where(listed.c.trace_id.is_not(None)).subquery()
-    return union_all(
-        select(literal(CASES), *values, func.count()).group_by(*values),
-        select(literal(TAGS), eval_dataset_tags.c.tag, *nothing, func.count())
-        .where(eval_dataset_tags.c.dataset_id.in_(select(listed.c.id)))
-        .group_by(eval_dataset_tags.c.tag),
-        select(literal(CHECKS), scores.name, *nothing, func.count(func.distinct(traced.c.id)))
-        .join(traced, traced.c.trace_id == scores.trace_id)
-        .where(scores.value < FAILING_BELOW)
-        .group_by(scores.name),
-    )
+    query = f"""WITH listed AS (SELECT id, trace_id, dataset, kind, review, {TIER} AS tier, {EVIDENCE} AS rests_on,
+          {source} AS source FROM eval_dataset
+          WHERE id IN (SELECT id FROM eval_dataset WHERE {where} ORDER BY id DESC LIMIT {EXACT_TO})),
+        traced AS (SELECT id, trace_id FROM listed WHERE trace_id IS NOT NULL)
+        SELECT {CASES}, {own}, count(*) FROM listed GROUP BY {own}
+        UNION ALL SELECT {TAGS}, tag, {none}, count(*) FROM eval_dataset_tags
+          WHERE dataset_id IN (SELECT id FROM listed) GROUP BY tag
+        UNION ALL SELECT {CHECKS}, s.name, {none}, count(DISTINCT t.id) FROM trace_scores s
+          JOIN traced t ON t.trace_id = s.trace_id WHERE s.{FAILING} GROUP BY s.name"""
+    return run_sql(connection, query, **values)

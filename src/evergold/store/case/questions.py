@@ -1,16 +1,17 @@
 """Questions of datasets with the answers of reviewers, and reviewed cases beside what a policy had decided before."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Select, insert
+from sqlalchemy import Connection, insert
+from sqlalchemy.engine import RowMapping
 
 from evergold.model.review import AnswerOn, CaseKey, Questionnaire, ReviewAnswer
-from evergold.store.case.cases import entry_id_of, entry_ids, with_case
+from evergold.store.case.cases import entry_id_of, entry_ids, rows_of_cases
 from evergold.store.database.rows import batches, dumps, loads, now, run_sql
 from evergold.store.schema import review_answers, review_questions
 
-_answer = review_answers.c
+_IN_ORDER = "x.entry_id, x.reviewer, x.question"
 
 
 def questionnaire_of(connection: Connection, dataset: str) -> Questionnaire:
@@ -54,25 +55,22 @@ def answers_on(connection: Connection, key: CaseKey) -> list[ReviewAnswer]:
 
 def answers_in(connection: Connection, dataset: str | None, case_id: str | None = None) -> list[AnswerOn]:
     """Every answer on the cases of a dataset, or of all, or on one case."""
-    return _read(connection, with_case(review_answers, dataset, case_id))
+    return [_answer_of(row) for row in rows_of_cases(connection, "review_answers", _IN_ORDER, dataset, case_id)]
 
 
 def answers_to(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[ReviewAnswer]]:
     """The answers on these cases, by dataset and case."""
     results: dict[tuple[str, str], list[ReviewAnswer]] = {}
     for batch in batches(list(entry_ids(connection, keys).values())):
-        for given in _read(connection, with_case(review_answers).where(_answer.entry_id.in_(batch))):
+        for given in map(_answer_of, rows_of_cases(connection, "review_answers", _IN_ORDER, entries=batch)):
             results.setdefault((given.dataset, given.id), []).append(given.answer)
     return results
 
 
-def _read(connection: Connection, query: Select[Any]) -> list[AnswerOn]:
-    results = []
-    for row in connection.execute(query.order_by(_answer.entry_id, _answer.reviewer, _answer.question)).mappings():
-        named = {name: row[name] for name in ("question", "reviewer", "rev")}
-        answer = ReviewAnswer(value=loads(row["value"]), at=row["created_at"], **named)
-        results.append(AnswerOn(dataset=row["dataset"], id=row["case_id"], answer=answer))
-    return results
+def _answer_of(row: RowMapping) -> AnswerOn:
+    named = {name: row[name] for name in ("question", "reviewer", "rev")}
+    answer = ReviewAnswer(value=loads(row["value"]), at=row["created_at"], **named)
+    return AnswerOn(dataset=row["dataset"], id=row["case_id"], answer=answer)
 
 
 NONE = "none"

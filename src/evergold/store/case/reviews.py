@@ -1,28 +1,15 @@
 """Opinions and the queue: what reviewers decided, which cases wait for whom, and the views that people saved."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    Text,
-    bindparam,
-    case,
-    delete,
-    exists,
-    func,
-    insert,
-    literal_column,
-    select,
-)
+from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.engine import RowMapping
 
 from evergold.errors import NotFound
 from evergold.model.access import LOCAL, Holder, Moderation
-from evergold.model.case import Candidates, Case, CaseStatus, ReviewState
+from evergold.model.case import Candidates, Case
 from evergold.model.case_actions import QUERY, ListPage, ListView
 from evergold.model.policy import Policy, Reason
 from evergold.model.review import (
@@ -38,26 +25,42 @@ from evergold.model.review import (
     ReviewVerdict,
     Standing,
 )
-from evergold.store.case.cases import CaseFilter, apply_filter, entry_id_of, with_case
-from evergold.store.database.rows import dumps, loads, now, read_value, run_sql
+from evergold.store.case.cases import CaseFilter, conditions_of, entry_id_of, rows_of_cases
+from evergold.store.database.rows import dumps, loads, now, read_column, read_value, run_sql
 from evergold.store.facts import database_time, now_and_later, record_moderation
 from evergold.store.schema import (
     EVIDENCE,
     TIER,
     case_reviews,
-    eval_dataset,
     list_views,
     review_assignments,
     review_standings,
-    utc_now,
 )
 
 TITLE_LENGTH = 160
 
-_entry = eval_dataset.c
 # No row, or one of an earlier version, means that nothing is settled yet.
-_standing: ColumnElement[str] = func.coalesce(review_standings.c.standing, Standing.OPEN.value)
-_CURRENT = (review_standings.c.entry_id == _entry.id) & (review_standings.c.version == _entry.version)
+_STANDING = "coalesce(s.standing, 'open')"
+_CURRENT = "review_standings s ON s.entry_id = eval_dataset.id AND s.version = eval_dataset.version"
+_CASES = f"eval_dataset LEFT JOIN {_CURRENT}"
+# An assignment holds its case by name, or by a claim whose lease still runs by the database's clock.
+_HELD = "(a.state = 'assigned' OR (a.state = 'claimed' AND a.lease_until > :now))"
+_ASSIGNED = "FROM review_assignments a WHERE a.entry_id = eval_dataset.id"
+_IN_HANDS = f"EXISTS (SELECT 1 {_ASSIGNED} AND {_HELD} AND {{}})"
+_OPINIONS = ", ".join(f"'{one.value}'" for one in OPINIONS)
+# Whether this reviewer's last word on the case is a verdict that stands. By id: two may carry the same millisecond.
+_DONE_BY_ME = f"""coalesce((SELECT r.verdict FROM case_reviews r WHERE r.entry_id = eval_dataset.id AND r.reviewer = :me
+    AND r.verdict <> 'skip' ORDER BY r.id DESC LIMIT 1), '') IN ({_OPINIONS})"""
+_ITEMS = f"""SELECT eval_dataset.id, dataset, case_id, kind, entry_type, review, status, eval_dataset.version, updated_at,
+    question, {TIER} AS tier, {EVIDENCE} AS evidence, substr(input_text, 1, {TITLE_LENGTH}) AS title, {_STANDING} AS standing,
+    (SELECT count(DISTINCT r.reviewer) FROM case_reviews r WHERE r.entry_id = eval_dataset.id AND r.verdict IN ({_OPINIONS}))
+    AS opinions, {_DONE_BY_ME} AS done_by_me FROM {_CASES}"""
+_PARTS = {
+    QueuePart.MINE: _IN_HANDS.format("a.reviewer = :me"),
+    QueuePart.OTHERS: _IN_HANDS.format("a.reviewer <> :me"),
+    QueuePart.NOBODYS: f"NOT {_IN_HANDS.format('true')}",
+    QueuePart.DONE: _DONE_BY_ME,
+}
 
 
 def add_opinion(connection: Connection, opinion: Opinion) -> None:
@@ -70,7 +73,6 @@ def add_opinion(connection: Connection, opinion: Opinion) -> None:
 
 def opinions_in(connection: Connection, dataset: str | None, case_id: str | None = None) -> list[Opinion]:
     """Every word on the cases of a dataset, or of all, or on one case; oldest first."""
-    query = with_case(case_reviews, dataset, case_id).order_by(case_reviews.c.id)
     return [
         Opinion(
             dataset=row["dataset"],
@@ -78,7 +80,7 @@ def opinions_in(connection: Connection, dataset: str | None, case_id: str | None
             **{name: row[name] for name in ("version", "reviewer", "verdict", "comment", "created_at")},
             **{"rev": ""} | loads(row["label"]),
         )
-        for row in connection.execute(query).mappings()
+        for row in rows_of_cases(connection, "case_reviews", "x.id", dataset, case_id)
     ]
 
 
@@ -98,19 +100,22 @@ def queue_page(
     `first` are entries that come before all others, in their order, each with the reason.
     """
     counts = queue_counts(connection, query, me)
-    dialect = connection.dialect.name
-    matching = _match_query(_item_query(me), query, me, dialect)
+    where, values = _match_query(connection, query, me)
     results: list[RowMapping] = []
     if first:
-        ids = _match_query(select(_entry.id).select_from(_with_standings()), query, me, dialect)
-        matched = set(connection.execute(ids.where(_is_among(first))).scalars())
+        # Numbers of ours, written out: databases bind a limited number of values.
+        among = f"eval_dataset.id IN ({', '.join(map(str, first))})"
+        ids = f"SELECT eval_dataset.id FROM {_CASES} WHERE {where} AND {among}"
+        matched = set(read_column(connection, ids, **values))
         ranked = [entry for entry in first if entry in matched]
         page = {entry: number for number, entry in enumerate(ranked[offset : offset + limit])}
-        rows = connection.execute(matching.where(_is_among(page))).mappings()
+        shown = f"{_ITEMS} WHERE {where} AND eval_dataset.id IN :page"
+        rows = run_sql(connection, shown, **values, page=tuple(page)).mappings()
         results = sorted(rows, key=lambda row: page[row["id"]])
         limit, offset = limit - len(results), max(0, offset - len(ranked))
-        matching = matching.where(~_is_among(first))
-    results += connection.execute(matching.order_by(_entry.id).limit(limit).offset(offset)).mappings()
+        where = f"{where} AND NOT {among}"
+    rest = f"{_ITEMS} WHERE {where} ORDER BY eval_dataset.id LIMIT :most OFFSET :skipped"
+    results += run_sql(connection, rest, **values, most=limit, skipped=offset).mappings()
     holders = _holders(connection, [row["id"] for row in results])
     same = [name for name in QueueItem.model_fields if name not in ("id", "held_by", "needs_look", "why")]
     items = [
@@ -126,29 +131,19 @@ def queue_page(
     return items, counts
 
 
-def _is_among(entries: Iterable[int]) -> ColumnElement[bool]:
-    # Numbers of ours, written out: databases bind a limited number of values.
-    return _entry.id.in_(bindparam("entries", list(entries), expanding=True, literal_execute=True, unique=True))
-
-
 def queue_counts(connection: Connection, query: QueueQuery, me: str) -> dict[str, int]:
     """How many cases the query matches, in all and by what remains to be done."""
-    validated = _entry.review == ReviewState.VALIDATED.value
-    parts: list[ColumnElement[int]] = [
-        func.count().label("total"),
-        func.count(case((validated, 1))).label("validated"),
-        func.count(case((_entry.status == CaseStatus.DISMISSED.value, 1))).label("dismissed"),
-        func.count(case((_entry.question != "", 1))).label("needs_look"),
-    ]
-    dialect = connection.dialect.name
+    where, values = _match_query(connection, query, me)
     # Few cases have a standing: those are counted apart, rather than one looked for on each of all cases.
-    counted = select(*parts).select_from(eval_dataset if query.standing is None else _with_standings())
-    row = connection.execute(_match_query(counted, query, me, dialect)).one()
-    counts = {name: int(value) for name, value in row._mapping.items()} | {"disputed": 0, "second_opinion": 0}
-    word = review_standings.c.standing
-    standings = select(word, func.count()).select_from(eval_dataset.join(review_standings, _CURRENT))
-    standings = standings.where(_entry.id.in_(select(review_standings.c.entry_id)))  # lets SQLite begin with these
-    for standing, number in connection.execute(_match_query(standings, query, me, dialect).group_by(word)):
+    counted = f"""SELECT count(*) AS total, count(*) FILTER (WHERE review = 'validated') AS validated,
+          count(*) FILTER (WHERE status = 'dismissed') AS dismissed, count(*) FILTER (WHERE question <> '') AS needs_look
+        FROM {"eval_dataset" if query.standing is None else _CASES} WHERE {where}"""
+    row = run_sql(connection, counted, **values).mappings().one()
+    counts = {name: int(value) for name, value in row.items()} | {"disputed": 0, "second_opinion": 0}
+    # The list of entries lets SQLite begin with these.
+    standings = f"""SELECT s.standing, count(*) FROM eval_dataset JOIN {_CURRENT}
+        WHERE eval_dataset.id IN (SELECT entry_id FROM review_standings) AND {where} GROUP BY s.standing"""
+    for standing, number in run_sql(connection, standings, **values):
         if standing in counts:
             counts[standing] = int(number)
     return counts | {"waiting": counts["total"] - counts["validated"] - counts["dismissed"]}
@@ -161,27 +156,21 @@ def next_for(
 
     The entries of `first` come before others, in their order.
     """
-    word, held = case_reviews.c, review_assignments.c
-    judged = exists().where(word.entry_id == _entry.id, word.reviewer == reviewer, word.version == _entry.version)
-    mine = judged.where(word.verdict != ReviewVerdict.WITHDRAW.value)
-    others = select(func.count()).where(held.entry_id == _entry.id, held.reviewer != reviewer, _is_held())
-    in_my_hands = exists().where(held.entry_id == _entry.id, held.reviewer == reviewer)
-    assigned_to_me = in_my_hands.where(held.state.in_(("assigned", "claimed")))
+    where, values = _match_query(connection, query, reviewer)
+    mine = """EXISTS (SELECT 1 FROM case_reviews r WHERE r.entry_id = eval_dataset.id AND r.reviewer = :me
+        AND r.version = eval_dataset.version AND r.verdict <> 'withdraw')"""
+    others = f"(SELECT count(*) {_ASSIGNED} AND a.reviewer <> :me AND {_HELD})"
+    assigned_to_me = f"EXISTS (SELECT 1 {_ASSIGNED} AND a.reviewer = :me AND a.state IN ('assigned', 'claimed'))"
     # A disputed case needs a further reviewer, also where one verdict is enough otherwise.
-    disputed = _standing.in_((Standing.DISPUTED.value, Standing.SECOND_OPINION.value))
-    hands = case((disputed, max(needed, 2)), else_=needed)
-    cases = select(_entry.dataset, _entry.case_id, _entry.id, assigned_to_me.label("mine"))
-    free = _match_query(cases.select_from(_with_standings()), query, reviewer, connection.dialect.name).where(
-        _entry.review == ReviewState.UNVALIDATED.value,
-        _entry.status == CaseStatus.ACTIVE.value,
-        ~mine,
-        assigned_to_me | (others.scalar_subquery() < hands),
-    )
-    result = connection.execute(free.order_by(assigned_to_me.desc(), _entry.id).limit(1)).first()
+    hands = f"CASE WHEN {_STANDING} IN ('disputed', 'second_opinion') THEN {max(needed, 2)} ELSE {needed} END"
+    free = f"""SELECT dataset, case_id, eval_dataset.id, {assigned_to_me} AS mine FROM {_CASES} WHERE {where}
+        AND review = 'unvalidated' AND status = 'active' AND NOT {mine} AND ({assigned_to_me} OR {others} < {hands})"""
+    result = run_sql(connection, f"{free} ORDER BY 4 DESC, eval_dataset.id LIMIT 1", **values).first()
     # What somebody assigned to this reviewer comes before what is free for all.
     if first and result is not None:
         ranks = {entry: number for number, entry in enumerate(first)}
-        ranked = connection.execute(free.where(_is_among(first))).all()
+        among = f"AND eval_dataset.id IN ({', '.join(map(str, first))})"
+        ranked = run_sql(connection, f"{free} {among}", **values).all()
         result = min([*ranked, result], key=lambda row: (not row.mine, ranks.get(row.id, len(ranks))))
     return None if result is None else (result.dataset, result.case_id)
 
@@ -203,82 +192,34 @@ def verdict_counts(connection: Connection) -> dict[str, dict[str, Any]]:
     return {row["reviewer"]: dict(row) for row in run_sql(connection, query).mappings()}
 
 
-def _is_held() -> ColumnElement[bool]:
-    """Whether an assignment holds its case: by name, or by a claim whose lease still runs by the database's clock."""
-    table = review_assignments.c
-    # A subquery is computed once; the bare function would be called for every row.
-    moment = select(utc_now()).scalar_subquery()
-    return (table.state == "assigned") | ((table.state == "claimed") & (table.lease_until > moment))
-
-
-def _with_standings() -> Any:
-    return eval_dataset.outerjoin(review_standings, _CURRENT)
-
-
-def _item_query(me: str) -> Select[Any]:
-    opinions = (
-        select(func.count(func.distinct(case_reviews.c.reviewer)))
-        .where(case_reviews.c.entry_id == _entry.id, case_reviews.c.verdict.in_(OPINIONS))
-        .scalar_subquery()
-    )
-    return select(
-        *(_entry[name] for name in ("id", "dataset", "case_id", "kind", "entry_type", "review", "status", "version")),
-        literal_column(TIER, Text).label("tier"),
-        literal_column(EVIDENCE, Text).label("evidence"),
-        _entry.updated_at,
-        _entry.question,
-        func.substr(_entry.input_text, 1, TITLE_LENGTH).label("title"),
-        _standing.label("standing"),
-        opinions.label("opinions"),
-        _judged_by(me).label("done_by_me"),
-    ).select_from(_with_standings())
-
-
-def _match_query(selected: Any, query: QueueQuery, me: str, dialect: str) -> Any:
+def _match_query(connection: Connection, query: QueueQuery, me: str) -> tuple[str, dict[str, Any]]:
+    """Write the conditions by which cases are in a queue as `me` sees it, and the values of their parameters."""
     plain = query.model_dump(exclude={"standing", "reviewer", "text", "needs_look", "part", "order"})
     if query.part is QueuePart.DONE and "status" not in query.model_fields_set:
         plain["status"] = None  # a dismissed case is done as well
     wanted = CaseFilter(candidates=Candidates.INCLUDE, **plain, search=query.text or None)
     # The queue narrows like the list of cases, and then by what only reviewers know.
-    selected = apply_filter(selected, wanted, dialect)
+    where, values = conditions_of(wanted, connection.dialect.name)
+    parts = [where]
     if query.needs_look is not None:
-        selected = selected.where(_entry.question != "" if query.needs_look else _entry.question == "")
+        parts.append("question <> ''" if query.needs_look else "question = ''")
     if query.standing is not None:
-        selected = selected.where(_standing == query.standing.value)
+        parts.append(f"{_STANDING} = :standing")
     if query.reviewer is not None:
-        selected = selected.where(_is_in_hands(review_assignments.c.reviewer == query.reviewer))
-    if query.part is QueuePart.DONE:
-        return selected.where(_judged_by(me))
-    if query.part is QueuePart.NOBODYS:
-        return selected.where(~_is_in_hands())
-    mine = review_assignments.c.reviewer == me
-    return (
-        selected
-        if query.part is None
-        else selected.where(_is_in_hands(mine if query.part is QueuePart.MINE else ~mine))
-    )
-
-
-def _is_in_hands(*of: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Whether the case is in somebody's hands."""
-    return exists().where(review_assignments.c.entry_id == _entry.id, _is_held(), *of)
-
-
-def _judged_by(me: str) -> ColumnElement[bool]:
-    """Whether this reviewer's last word on the case is a verdict that stands."""
-    table = case_reviews.c
-    mine = (table.entry_id == _entry.id, table.reviewer == me, table.verdict != ReviewVerdict.SKIP.value)
-    # By id: two verdicts may carry the same millisecond.
-    last = select(table.verdict).where(*mine).order_by(table.id.desc()).limit(1).scalar_subquery()
-    return func.coalesce(last, "").in_(OPINIONS)
+        parts.append(_IN_HANDS.format("a.reviewer = :reviewer"))
+    if query.part is not None:
+        parts.append(_PARTS[query.part])
+    standing = None if query.standing is None else query.standing.value
+    own = {"me": me, "now": database_time(connection), "standing": standing, "reviewer": query.reviewer}
+    return " AND ".join(parts), values | own
 
 
 def _holders(connection: Connection, entry_ids: list[int]) -> dict[int, tuple[str, ...]]:
-    moment = database_time(connection)
-    query = """SELECT entry_id, reviewer FROM review_assignments WHERE (state = 'assigned' OR
-        (state = 'claimed' AND lease_until > :now)) AND entry_id IN :entries ORDER BY reviewer"""
+    query = (
+        f"SELECT entry_id, reviewer FROM review_assignments a WHERE {_HELD} AND entry_id IN :entries ORDER BY reviewer"
+    )
     held: dict[int, tuple[str, ...]] = {}
-    for entry_id, reviewer in run_sql(connection, query, now=moment, entries=tuple(entry_ids)):
+    for entry_id, reviewer in run_sql(connection, query, now=database_time(connection), entries=tuple(entry_ids)):
         held[entry_id] = (*held.get(entry_id, ()), reviewer)
     return held
 
@@ -332,20 +273,19 @@ def renew(connection: Connection, key: CaseKey, reviewer: str, seconds: float) -
 
 def assignments_of(connection: Connection, key: CaseKey) -> list[Assignment]:
     entry_id_of(connection, key.dataset, key.id)  # a case that is not there is an error, not one that nobody has
-    query = with_case(review_assignments, key.dataset, key.id).order_by(review_assignments.c.reviewer)
-    return _assignments(connection, query)
+    return _assignments(connection, "x.reviewer", key.dataset, key.id)
 
 
 def assignments_to(connection: Connection, reviewer: str | None = None) -> list[Assignment]:
     """Everything in hand, of one reviewer or of all."""
-    table, query = review_assignments.c, with_case(review_assignments)
-    if reviewer is not None:
-        query = query.where(table.reviewer == reviewer)
-    return _assignments(connection, query.order_by(table.created_at, table.entry_id))
+    listed = _assignments(connection, "x.created_at, x.entry_id")
+    return [one for one in listed if reviewer in (None, one.reviewer)]
 
 
-def _assignments(connection: Connection, query: Select[Any]) -> list[Assignment]:
-    rows = connection.execute(query).mappings()
+def _assignments(
+    connection: Connection, order: str, dataset: str | None = None, case_id: str | None = None
+) -> list[Assignment]:
+    rows = rows_of_cases(connection, "review_assignments", order, dataset, case_id)
     same = ("dataset", "reviewer", "state", "lease_until")
     return [Assignment(id=row["case_id"], **{name: row[name] for name in same}) for row in rows]
 

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Integer,
     Select,
     Text,
+    TextClause,
     and_,
     any_,
     bindparam,
@@ -30,6 +31,7 @@ from sqlalchemy import (
     not_,
     or_,
     select,
+    text,
     tuple_,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -130,7 +132,9 @@ class TraceOrder(StrEnum):
     MATCH = "match"
 
 
-def plain_conditions(wanted: TraceFilter, dialect: str, *, walked: bool = False) -> Iterator[ColumnElement[bool]]:
+def plain_conditions(
+    wanted: TraceFilter, dialect: str, *, walked: bool = False
+) -> Iterator[ColumnElement[bool] | TextClause]:
     """The conditions that a trace's own row decides.
 
     A list that is `walked` in the order of a figure must not be read by the index of one of these and sorted afterwards. A
@@ -174,10 +178,13 @@ def plain_conditions(wanted: TraceFilter, dialect: str, *, walked: bool = False)
         yield table.exporter == wanted.exporter
     if wanted.error:
         yield of(table.status) == TraceStatus.FAILED
-        yield json_text(table.metadata, ("error",), dialect).icontains(wanted.error, autoescape=True)
-    for pair in wanted.metadata:
+        error = literal_column(json_text("traces.metadata", "'error'", dialect), Text)
+        yield error.icontains(wanted.error, autoescape=True)
+    for number, pair in enumerate(wanted.metadata):
         key, _, value = pair.partition("=")
-        yield json_text(table.metadata, (key,), dialect) == value
+        held = json_text("traces.metadata", f":key_{number}", dialect)
+        given = {f"key_{number}": key, f"value_{number}": value}
+        yield text(f"{held} = :value_{number}").bindparams(**given)
 
 
 OF_TIER = {"confirmed": TraceOutcome.GOLDEN, "unconfirmed": TraceOutcome.GOLDEN}
