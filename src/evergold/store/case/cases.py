@@ -222,7 +222,7 @@ def count_cases(connection: Connection, wanted: CaseFilter, most: int | None = N
     """How many pass; `most` is where counting ends."""
     where, values = conditions_of(wanted, connection.dialect.name)
     some = f"SELECT id FROM eval_dataset WHERE {where}{'' if most is None else f' LIMIT {most}'}"
-    return int(read_value(connection, f"SELECT count(*) FROM ({some}) AS some", **values))
+    return int(read_value(connection, f"SELECT count(*) FROM ({some}) AS counted", **values))
 
 
 def dataset_state(connection: Connection, dataset: str) -> tuple[int, str]:
