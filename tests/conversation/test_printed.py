@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.conversation import conversation_of, text_of
-from evergold.conversation.message import PRINTED_AS, parse_printed, prints
+from evergold.conversation.message import PRINTED_AS, final_output, parse_printed, prints
 from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import tools_in
 from evergold.model.trace import Span
@@ -131,6 +131,23 @@ def test_a_text_that_is_no_printed_object_stays_as_it_is(text: str) -> None:
 )
 def test_whatever_python_prints_is_read_back(value: Any) -> None:
     assert parse_printed(f"Message(content={value!r})") == {"content": value, PRINTED_AS: "Message"}
+
+
+@each_row(
+    ("stream", "output"),
+    [
+        (
+            "Delta(content='It ', calls=None)Delta(content='is.', calls=None)FinalStep(output='It is open.')",
+            "It is open.",
+        ),
+        ("Delta(content='It ', calls=None)Delta(content='is.', calls=None)", None),
+        ("Step(output='a', final=True)Step(output='b', final=False)", None),
+        ("FinalStep(output='It is open.')", None),
+        ("It is open (see)Hours(day='Sunday')", None),
+    ],
+)
+def test_a_stream_of_printed_objects_ends_with_its_output(stream: str, output: str | None) -> None:
+    assert final_output(stream) == output
 
 
 def test_printed_messages_of_a_list_are_read() -> None:

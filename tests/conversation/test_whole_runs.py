@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evergold.conversation import conversation_of, text_of
-from evergold.conversation.assembly import contexts_of
+from evergold.conversation.assembly import contexts_of, texts_of
 from evergold.conversation.wholeness import change_of_exporter, gaps_of
 from evergold.model.trace import Gap, Span
 from tests.builders import a_model_call, a_trace
@@ -151,6 +151,60 @@ def test_the_word_before_a_question_is_not_the_persons(word: str) -> None:
     assert conversation_of(a_run(a_root(), a_model_call("m", [asked], [ANSWER]))).messages == (ASKED,)
     own = a_run(a_root(), a_model_call("m", [asked], [ANSWER]), input=asked["content"])
     assert text_of(conversation_of(own).messages[0]).startswith(word.split(":")[0]) or word.startswith("New")
+
+
+def test_the_word_before_earlier_questions_goes_too_and_what_stands_around_are_instructions() -> None:
+    history = [{"role": "user", "content": f"Your task: {BEFORE[0]['content']}"}, BEFORE[1]]
+    asked = {"role": "user", "content": f"Your task: {ASKED['content']}"}
+    told = conversation_of(a_run(a_root(), a_model_call("m", [*history, asked], [ANSWER])))
+    assert told.messages == (*BEFORE, ASKED)
+    framed = {"role": "user", "content": f"Context:\nUser Request: {ASKED['content']}\n\nOther agents: billing."}
+    swarm = conversation_of(a_run(a_root(), a_model_call("m", [framed], [ANSWER])))
+    assert swarm.messages == ({"role": "system", "content": "Context:\n\nOther agents: billing."}, ASKED)
+
+
+@each_row("ending", ["", "\n\nProvide your complete response:"])
+def test_what_is_expected_of_the_answer_to_a_task_are_instructions(ending: str) -> None:
+    expected = "This is the expected criteria for your final answer: a date\nyou MUST return it."
+    framed = f"\nCurrent Task: {ASKED['content']}\n\n{expected}{ending}"
+    for message in ({"content": framed}, {"parts": [{"type": "text", "content": framed}]}):
+        call = a_model_call("m", [{"role": "user", **message}], [ANSWER])
+        assert conversation_of(a_run(call)).messages == ({"role": "system", "content": expected}, ASKED)
+    plain = {"role": "user", "content": framed.removesuffix(ending).strip()}
+    assert conversation_of(a_run(a_model_call("m", [plain], [ANSWER]), input=plain["content"])).messages == (plain,)
+
+
+def test_the_messages_of_a_run_end_with_the_result_beside_them() -> None:
+    run = {"raw": ANSWER["content"], "messages": [SYSTEM, ASKED], "agent": "desk"}
+    agent = a_root("{}", json.dumps(run)) | {"id": "agent", "parent_id": "root", "kind": "agent"}
+    read = conversation_of(a_run(a_root('{"q": "Bis wann?"}'), agent | {"output": ANSWER["content"]}))
+    assert [*read.messages, *read.turn] == [SYSTEM, ASKED, ANSWER]
+
+
+def test_the_instructions_of_an_agent_are_kept_where_no_call_has_them() -> None:
+    attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.system_instructions": SYSTEM["content"]}
+    attributes |= {"mastra.agent_run.input": ASKED["content"], "mastra.agent_run.output": json.dumps({"text": "x"})}
+    root = {"id": "root", "name": "agent", "kind": "agent", "metadata": {"attributes": attributes}}
+    assert conversation_of(a_run(root, a_model_call("m", [], [ANSWER]))).messages == (SYSTEM, ASKED)
+
+
+def test_calls_that_are_numbered_beside_an_empty_reply_are_the_reply() -> None:
+    attributes = {
+        "gen_ai.input.messages": json.dumps([ASKED]),
+        "gen_ai.output.messages": '[{"role": "assistant", "parts": [], "finish_reason": "tool_calls"}]',
+        **{f"gen_ai.completion.{n}.function_call.name": name for n, name in enumerate(("due", "renew"))},
+        **{f"gen_ai.completion.{n}.function_call.arguments": '{"book":"Faust"}' for n in (0, 1)},
+    }
+    span = {"id": "m", "name": "chat", "kind": "llm", "metadata": {"attributes": attributes}}
+    (made,) = conversation_of(a_run(span, output=None)).turn
+    assert [call["function"]["name"] for call in made["tool_calls"]] == ["due", "renew"]
+
+
+def test_the_question_of_the_last_of_several_turns_below_a_silent_span() -> None:
+    trace = a_run(a_root(), a_model_call("m", [*BEFORE, ASKED], [ANSWER]), input=BEFORE[0]["content"])
+    assert texts_of(trace, conversation_of(trace)) == (ASKED["content"], ANSWER["content"])
+    stated = a_run(a_root(input="x"), a_model_call("m", [*BEFORE, ASKED], [ANSWER]), input=BEFORE[0]["content"])
+    assert texts_of(stated, conversation_of(stated))[0] == BEFORE[0]["content"]
 
 
 def test_what_a_framework_tells_the_next_agent_is_not_said_by_a_person() -> None:

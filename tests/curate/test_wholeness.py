@@ -121,6 +121,17 @@ INCOMPLETE: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"input": QUESTION, "output": json.dumps({"response": "", "queue": "<queue.Queue object at 0x7f02>"})},
         ["envelope"],
     ),
+    "an embedding over HTTP": (
+        {
+            "input": "a film",
+            "spans": [
+                {"id": "s", "name": "embeddings", "kind": "embedding", "input": "a film"},
+                {"id": "h", "parent_id": "s", "name": "POST", "kind": "span"},
+                {"id": "e", "parent_id": "s", "name": "gen_ai.client.inference.operation.details", "kind": "event"},
+            ],
+        },
+        ["no_interaction"],
+    ),
     "construction": ({"name": "create_agent Shop", "input": "You are a shop assistant."}, ["no_interaction"]),
 }
 

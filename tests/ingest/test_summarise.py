@@ -3,7 +3,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.ingest.prepare import SpanFacts, summarise, summarise_many, summarise_one
+from evergold.ingest.prepare import SpanFacts, summarise, summarise_many, summarise_one, trace_row
 
 
 def facts(number: int, parent: int | None = None, kind: str = "span", **fields: Any) -> SpanFacts:
@@ -36,6 +36,15 @@ def test_an_answered_trace_does_not_fail_by_the_error_of_its_tool() -> None:
     assert summarise([facts(0, kind="agent", **error), tool, facts(2, 0, "llm", **error)]).status == "completed"
     assert summarise([facts(0, kind="agent", has_output=False, **error), tool]).status == "failed"
     assert summarise([facts(0, kind="agent", **error), facts(1, 0, "llm", **error)]).status == "failed"
+
+
+def test_the_error_of_a_failed_trace_is_no_answer() -> None:
+    call = facts(1, 0, "llm", has_output=False, failed=True, error="ModelError: overloaded")
+    failed = summarise([facts(0, kind="agent", failed=True, error="run status: error"), call])
+    assert trace_row("t", failed, ("Hi", "overloaded"), "now").output_text is None
+    assert trace_row("t", failed, ("Hi", "Sorry, we are overloaded"), "now").output_text == "Sorry, we are overloaded"
+    answered = summarise([facts(0, kind="agent"), call])
+    assert trace_row("t", answered, ("Hi", "overloaded"), "now").output_text == "overloaded"
 
 
 def test_without_a_speaking_root_the_first_and_last_model_call_do() -> None:

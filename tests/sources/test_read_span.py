@@ -222,6 +222,31 @@ def test_tool_calls(attributes: dict[str, Any], tool: str, arguments: str, resul
     assert (said.kind, said.tool, said.input, said.output) == ("tool", tool, arguments, result)
 
 
+def test_a_frameworks_own_names_say_what_its_span_was_given_and_gave() -> None:
+    run = {"mastra.agent_run.input": "Is it open?", "mastra.agent_run.output": '{"text": "Yes.", "files": []}'}
+    said = read({"gen_ai.operation.name": "invoke_agent", "gen_ai.system_instructions": "Be brief.", **run})
+    assert (said.kind, said.input, said.output) == ("agent", "Is it open?", "Yes.")
+    assert read(run | {"mastra.agent_run.output": '{"text": "", "files": []}'}).output is None
+    assert read(run | {"input.value": "Open?", "app.tokens.input": "12"}).input == "Open?"
+
+
+def test_calls_beside_an_answer_are_those_of_an_earlier_reply() -> None:
+    call = {"gen_ai.completion.0.function_call.name": "w", "gen_ai.completion.0.function_call.arguments": "{}"}
+    assert read(call).output == '[{"name":"w","arguments":{}}]'
+    answer = {"gen_ai.output.messages": '[{"role": "assistant", "parts": [{"type": "text", "content": "Warm."}]}]'}
+    assert read({**call, **answer}).output == "Warm."
+    made = [{"id": "c", "type": "function", "function": {"name": "w", "arguments": "{}"}}]
+    events = [
+        WireEvent(
+            "gen_ai.content.completion", 0, {"gen_ai.completion": json.dumps([{"role": "assistant", "content": made}])}
+        )
+    ]
+    assert (
+        read_span(WireSpan("t", "s", None, "chat", 0, 1, False, None, {}, events)).output
+        == '[{"name":"w","arguments":{}}]'
+    )
+
+
 def test_an_answer_that_only_calls_tools_is_those_calls() -> None:
     openinference = {
         "openinference.span.kind": "LLM",

@@ -6,6 +6,7 @@ reply of a trace that states none, and the documents retrieved for an answer.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -18,11 +19,12 @@ from evergold.conversation.message import (
     as_json,
     decode_json,
     prints,
+    repeats_error,
     text_of,
     unflatten,
 )
 from evergold.conversation.pairs import ids_of_lost_calls, is_cut, pair_results, restore_calls
-from evergold.conversation.reader import messages_in
+from evergold.conversation.reader import instructions_in, messages_in
 from evergold.conversation.tools import attributes_of, is_calls, messages_of_runs, tool_runs, tools_in, tools_of_runs
 from evergold.model.case import Context, Conversation
 from evergold.model.limits import Values, require_storable
@@ -44,7 +46,9 @@ DOCUMENT_ATTRIBUTES = ("gen_ai.retrieval.documents", "retrieval.documents", "db.
 DEEPEST_PASSAGES = 5
 # An object without a text, as Python prints it.
 PRINTED = re.compile(r'[\s"\[]*<[A-Za-z_][\w.]*(?:\(| object at 0x)')
-ANNOUNCED = re.compile(r"(?:(?:your|new|current|user|the)\s+)?(?:task|question|query|request|input)\s*:\s*", re.I)
+ANNOUNCED = re.compile(
+    r"^[ \t]*(?:(?:your|new|current|user|the)\s+)?(?:task|question|query|request|input)[ \t]*:\s*\Z", re.I | re.M
+)
 STORABLE_VALUES: TypeAdapter[dict[str, Any]] = TypeAdapter(Values)
 
 Earlier = Callable[[Trace], Sequence[Trace]]
@@ -65,7 +69,12 @@ def conversation_of(trace: Trace, earlier: Earlier = lambda _: (), called: Earli
         exchange.input = before + exchange.input
     if exchange is not None:
         failed = source is not None and source.status is TraceStatus.FAILED
-        exchange.output = [message for message in exchange.output if not _is_blank(message, failed=failed)]
+        errors = _errors_in(spans) if trace.status is TraceStatus.FAILED and trace.output is None else []
+        exchange.output = [
+            message
+            for message in exchange.output
+            if not _is_blank(message, failed=failed) and not repeats_error(text_of(message), errors)
+        ]
     if exchange is not None and ids_of_lost_calls(exchange.input):
         exchange.input = restore_calls(exchange.input, _earlier_calls(called(trace)))
     if exchange is not None and not _only_answers(exchange):
@@ -74,7 +83,10 @@ def conversation_of(trace: Trace, earlier: Earlier = lambda _: (), called: Earli
         own = _turn_of(trace)
         # Of a trace that says nothing the last answer of its session is not the answer.
         before = [message for one in earlier(trace) for message in _turn_of(one)] if own else []
-        whole, problems = pair_results(before + own, ())
+        root = next((span for span in spans if span.parent_id is None), None)
+        instructions = instructions_in(attributes_of(root).get("gen_ai.system_instructions")) if own and root else []
+        known = any(message["role"] in INSTRUCTING for message in (*before, *own))
+        whole, problems = pair_results([*([] if known else instructions), *before, *own], ())
     messages, turn, after = split_turn(_end_with_answer(whole, trace), trace.output)
     messages = _bare_question(messages, trace.input.strip())
     tools = list(exchange.tools) if exchange else []
@@ -100,6 +112,11 @@ def conversation_of(trace: Trace, earlier: Earlier = lambda _: (), called: Earli
 
 def _facts_in(metadata: Values) -> Values:
     return {key: metadata[key] for key in FACTS if metadata.get(key)}
+
+
+def _errors_in(spans: Iterable[Span]) -> list[str]:
+    failed = (span.metadata.get("error") for span in spans if span.status is TraceStatus.FAILED)
+    return [error for error in failed if isinstance(error, str)]
 
 
 def _earlier_calls(traces: Sequence[Trace]) -> list[Message]:
@@ -154,12 +171,18 @@ def texts_of(trace: Trace, conversation: Conversation) -> tuple[str, str | None]
     asked = conversation.messages[-1] if conversation.messages else {}
     text = question.strip()
     closing = any(message["role"] == "user" and text_of(message).strip() == text for message in conversation.after)
-    if asked.get("role") == "user" and (not text or is_raw(question) or closing):
+    # Of several turns below a span that says nothing the first question is the trace's, and the last answer.
+    silent = any(span.parent_id is None and not span.input for span in trace.spans)
+    earlier = silent and any(
+        one["role"] == "user" and text_of(one).strip() == text and reply["role"] == "assistant" and text_of(reply)
+        for one, reply in pairwise(conversation.messages)
+    )
+    if asked.get("role") == "user" and (not text or is_raw(question) or closing or earlier):
         question = text_of(asked)
     last = conversation.turn[-1] if conversation.turn else {}
     # A turn that ends with a tool's result has no answer in it.
     reply = text_of(last) if last.get("role") == "assistant" else ""
-    if reply and (is_raw(answer) or prints(answer, reply)):
+    if reply and (is_raw(answer) or prints(answer, reply) or (answer or "").strip() == reply.strip()):
         answer = reply
     return question, answer
 
@@ -186,11 +209,28 @@ def _append_answer(messages: list[Message], trace: Trace) -> list[Message]:
 
 
 def _bare_question(messages: list[Message], question: str) -> list[Message]:
-    """The messages with the question as the person asked it, without the word that a framework writes before it."""
-    text = text_of(messages[-1]).strip() if messages else ""
-    if question and text.endswith(question) and ANNOUNCED.fullmatch(text.removesuffix(question)):
-        return [*messages[:-1], {**messages[-1], "content": question}]
-    return messages
+    """The messages with the question as the person asked it, without the word that a framework writes before it.
+
+    The same word goes from the questions before it; what stands around a line with the question alone are instructions.
+    """
+    text = text_of(messages[-1]).strip() if messages and messages[-1]["role"] == "user" else ""
+    # A short question may stand in the words around it, too: the last and the first place are looked at.
+    for number in {text.rfind(question), text.find(question)} - {-1, 0} if question else ():
+        announced, behind = ANNOUNCED.search(text, 0, number), text[number + len(question) :]
+        if announced is not None and behind[:1] in ("", "\n"):
+            break
+    else:
+        return messages
+    word = announced[0]
+    around = "\n\n".join(part.strip() for part in (text[: announced.start()], behind) if part.strip())
+    instructions = [{"role": "system", "content": around}] if around else []
+    before = [
+        {**one, "content": one["content"].removeprefix(word)}
+        if one["role"] == "user" and isinstance(one.get("content"), str)
+        else one
+        for one in messages[:-1]
+    ]
+    return [*before, *instructions, {**messages[-1], "content": question}]
 
 
 def _end_with_answer(whole: list[Message], trace: Trace) -> list[Message]:

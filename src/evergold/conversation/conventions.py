@@ -20,7 +20,9 @@ from evergold.conversation.message import (
     decode_list,
     decode_object,
     fill_last_message,
+    lists_calls,
     messages_of_pieces,
+    own_attributes,
     text_of,
     text_piece,
     unflatten,
@@ -115,8 +117,9 @@ def _otel_gen_ai(span: Span, attributes: Attributes) -> Exchange:
         for own in fields:
             exchange.input = exchange.input or _content(own.get("gen_ai.prompt"), "input")
             exchange.output = exchange.output or _content(own.get("gen_ai.completion"), "output")
-    exchange.tools = exchange.tools or tools_in(attributes.get("gen_ai.tool.definitions"))
     settings = _select_prefixed(attributes, "gen_ai.request.")
+    offered = settings.pop("tools", None)
+    exchange.tools = exchange.tools or tools_in(attributes.get("gen_ai.tool.definitions")) or tools_in(offered)
     exchange.parameters = {key: value for key, value in settings.items() if value is not None}
     return exchange
 
@@ -309,9 +312,10 @@ def _traceloop(span: Span, attributes: Attributes) -> Exchange:
 
 
 def _traceloop_side(attributes: Attributes, side: Side, role: str, prefix: str) -> list[Message]:
-    items = [{"role": role, **item} for item in _objects(attributes, prefix)]
-    # Several completions are alternatives, not turns.
-    messages = messages_in(items[:1] if side == "output" else items, side)
+    listed = _objects(attributes, prefix)
+    items = [{"role": role, **item} for item in listed]
+    # Several completions are alternatives, not turns; unless each is one of the calls of a reply.
+    messages = messages_in(items[:1] if side == "output" and not lists_calls(listed) else items, side)
     messages = messages or _messages_under(attributes, side, (prefix, f"traceloop.entity.{side}"))
     if not messages and isinstance(text := attributes.get(prefix), str) and text:
         return [text_message(text, side)]
@@ -343,8 +347,9 @@ def _native(span: Span, attributes: Attributes) -> Exchange:
 
 def _read_generic(span: Span, attributes: Attributes) -> Exchange:
     """Attributes that hold a request and a reply as they are."""
-    exchange = Exchange(output=_messages_under(attributes, "output", ANSWERED))
-    for key in ASKED:
+    answered = (*ANSWERED, *own_attributes(attributes, ".output"))
+    exchange = Exchange(output=_messages_under(attributes, "output", answered))
+    for key in (*ASKED, *own_attributes(attributes, ".input")):
         if (value := attributes.get(key)) and not exchange.input:
             exchange.input, exchange.tools = messages_in(value, "input"), tools_in(value)
             # ADK and Genkit send the settings of the model inside the request; objects in there are tools and schemas.
@@ -368,6 +373,10 @@ READERS = (
 )
 
 
+def _has_content(message: Message) -> bool:
+    return bool(message.get("content") or message.get("tool_calls"))
+
+
 def exchange_of(span: Span) -> Exchange:
     """What a span says, side by side from the first convention that says it; parameters from all of them."""
     attributes = attributes_of(span)
@@ -379,7 +388,7 @@ def exchange_of(span: Span) -> Exchange:
             whole.input, whole.output = exchange.input, exchange.output
         # One convention may hold the question and another the answer, as with instrumentation on two levels; but the
         # messages of an input that end with an answer are those of a whole run.
-        elif not whole.output and exchange.output and whole.input[-1]["role"] != "assistant":
+        elif not any(map(_has_content, whole.output)) and exchange.output and whole.input[-1]["role"] != "assistant":
             whole.output = exchange.output
         elif not whole.input:
             whole.input = exchange.input

@@ -72,6 +72,15 @@ PYDANTIC_AI_ROLES = {"system-prompt": "system", "user-prompt": "user"}
 COHERE_ROLES = frozenset({"USER", "CHATBOT", "SYSTEM", "TOOL"})
 SMOLAGENTS_CALLING = "Calling tools:"
 SMOLAGENTS_TASK, SMOLAGENTS_RESULT = "New task:\n", "Observation:\n"
+TASK_BEGINS = "\nCurrent Task: "
+# What agent frameworks write behind a task in the user's name: what is expected, and what earlier agents found.
+TASK_FRAMES = (
+    "\n\nThis is the expected criteria for your final answer:",
+    "\n\nThis is the context you're working with:",
+    "\n\n# Memories from past conversations:",
+    "\n\nBegin! This is VERY important to you",
+)
+TASK_ENDS = "\n\nProvide your complete response:"
 SMOLAGENTS_LONGEST = 200_000  # characters that are parsed as a Python literal
 
 
@@ -505,14 +514,22 @@ def _autogen(item: Part) -> list[Part] | None:
 
 
 def _smolagents(item: Part) -> list[Part] | None:
-    """Roles `tool-call` and `tool-response`, whose texts hold the calls as Python prints them; words before each text."""
+    """Roles `tool-call` and `tool-response`, whose texts hold the calls as Python prints them; words around a task.
+
+    What an app expects of the answer is no word of the person who asked: it becomes a message of instructions.
+    """
     role = str(item.get("role")).rpartition(".")[2].lower().replace("_", "-")
-    text = content = item.get("content") or item.get("contents")
+    text = content = item.get("content") or item.get("contents") or item.get("parts")
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
         part = content[0].get("message_content", content[0])
-        text = part.get("text") if isinstance(part, dict) else None
+        text = part.get("text", part.get("content")) if isinstance(part, dict) else None
     if role == "user" and isinstance(text, str) and text.startswith(SMOLAGENTS_TASK):
         return [{"role": "user", "content": text.removeprefix(SMOLAGENTS_TASK)}]
+    if role == "user" and isinstance(text, str) and text.startswith(TASK_BEGINS):
+        body = text.removeprefix(TASK_BEGINS).rstrip().removesuffix(TASK_ENDS)
+        end = min((at for frame in TASK_FRAMES if (at := body.find(frame)) >= 0), default=len(body))
+        instructions = [{"role": "system", "content": body[end:].strip()}] if end < len(body) else []
+        return [*instructions, {"role": "user", "content": body[:end]}]
     if role not in ("tool-call", "tool-response"):
         return None
     if role == "tool-response":

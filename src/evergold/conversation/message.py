@@ -24,6 +24,7 @@ from evergold.model.limits import MOST_LEVELS
 DEEPEST_JSON = 8  # times a text is read as JSON that holds a text that is JSON …
 JSON_STARTS = ("{", "[", '"')
 PRINTED_OBJECT = re.compile(r"\s*[A-Za-z_][\w.]*\([A-Za-z_]\w*=")
+PRINTED_NEXT = re.compile(r"\)([A-Za-z_]\w*\([A-Za-z_]\w*=)")
 MOST_COMPARED = 60  # characters that are compared: printed forms are often cut
 FEWEST_COMPARED = 12
 LONGEST_PRINTED = 200_000  # characters that are parsed
@@ -114,6 +115,13 @@ def is_numbered(prefix: str, names: Iterable[str]) -> bool:
     return any(name.startswith(start) and name[len(start) : len(start) + 1].isdecimal() for name in names)
 
 
+def own_attributes(names: Iterable[str], side: str) -> tuple[str, ...]:
+    """The attributes in which a framework writes what its own kind of span was given or gave: `mastra.agent_run.input`."""
+    return tuple(
+        name for name in names if name.count(".") == 2 and name.endswith(side) and not name.startswith("gen_ai.")
+    )
+
+
 def fill_last_message(items: list[Any], roles: tuple[str, ...], text: str | None) -> list[Any]:
     """The list with `text` in the last message of these roles, where that says nothing.
 
@@ -139,6 +147,20 @@ def prints(printed: str | None, text: str) -> bool:
     return shown != printed and any(
         shown.endswith(beginning[:size]) for size in range(len(beginning), FEWEST_COMPARED - 1, -1)
     )
+
+
+def final_output(text: str) -> str | None:
+    """What a stream of printed objects gave in the end: its last object states an output and nothing else."""
+    starts = [begun.start(1) for begun in PRINTED_NEXT.finditer(text)] if PRINTED_OBJECT.match(text) else []
+    last = parse_printed(text[starts[-1] :]) if starts else None
+    given = last.get("output") if isinstance(last, dict) and len(last) == 2 else None
+    return given if isinstance(given, str) else None
+
+
+def repeats_error(text: str | None, errors: Iterable[str]) -> bool:
+    """Whether a text is one of these errors, or what an error (`type: message`) says."""
+    bare = (text or "").strip()
+    return bool(bare) and any(error == bare or error.endswith(f": {bare}") for error in errors)
 
 
 def parse_printed(value: Any) -> Any:
@@ -412,6 +434,11 @@ def call_of(call: Any) -> dict[str, Any] | None:
     if plugin and inner.get("function_name", inner.get("FunctionName")):
         name = inner.get("name") or f"{plugin}-{first_of(inner, ('function_name', 'FunctionName'))}"
     return tool_call(name, first_of(inner, CALL_ARGUMENTS), ident)
+
+
+def lists_calls(items: Sequence[Any]) -> bool:
+    """Whether every item of a numbered list is a call of one reply, and no reply of its own."""
+    return bool(items) and all(isinstance(one, dict) and one.keys() == {"function_call"} for one in items)
 
 
 def calls_in(calls: Any) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ one that brings the results of tools becomes several.
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from evergold.conversation.dialects import either_case, is_item_list, read_item, read_message, read_part
+from evergold.conversation.dialects import TASK_BEGINS, either_case, is_item_list, read_item, read_message, read_part
 from evergold.conversation.message import (
     INSTRUCTING,
     KNOWN_ROLES,
@@ -96,7 +96,8 @@ def _plain_text(item: dict[str, Any]) -> str | None:
         (part,) = parts
         text = isinstance(part, dict) and part.get("type") == "text" and len(part) == 2
         content = part.get("content") if text else None
-    return content if isinstance(content, str) and content and content[:2] != "[{" else None
+    plain = isinstance(content, str) and content and content[:2] != "[{" and not content.startswith(TASK_BEGINS)
+    return content if plain else None
 
 
 def _plain_messages(chat: dict[str, Any], depth: int) -> list[Message]:
@@ -238,7 +239,8 @@ def _pieces_of_item(part: Any) -> Iterable[Piece]:
 
 def _pieces_of_unknown_part(part: dict[str, Any]) -> list[Piece]:
     """A part that no dialect knows: a call if it looks like one, a text if it holds one, else as it came."""
-    if "type" in part and "call" in str(part["type"]) and (call := call_of(part)) is not None:
+    made = "call" in str(part.get("type")) or "arguments" in decode_object(part.get("function"))
+    if "type" in part and made and (call := call_of(part)) is not None:
         return [Piece("call", call)]
     text = next((part[key] for key in ("text", "content") if isinstance(part.get(key), str)), None)
     if text is not None and len(part) == 1:
@@ -366,6 +368,9 @@ def _from_document(document: dict[str, Any], side: Side, depth: int) -> list[Mes
         if listed and key not in ("chat_history", "history"):
             break
     messages = listed + _question_messages(document, listed, side, depth)
+    if side == "output" and listed and listed[-1]["role"] == "user":
+        stated = (document[key] for key in ("raw", "final_output") if isinstance(document.get(key), str))
+        messages += [text_message(text, side) for text in stated][:1]
     if not messages:
         messages = _wrapped_messages(document, side, depth)
     elif not system:

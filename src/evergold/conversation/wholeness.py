@@ -121,11 +121,11 @@ def _rests_on_unsent(conversation: Conversation) -> bool:
 def _builds_something(trace: Trace, question: str, answer: str | None) -> bool:
     """Whether the trace is of a span that builds, loads, lists or embeds something: nobody was asked or answered."""
     kinds = {span.kind for span in trace.spans}
-    if kinds and kinds <= NO_DIALOGUE:
+    root = next((span for span in trace.spans if span.parent_id is None), None)
+    if (kinds and kinds <= NO_DIALOGUE) or (root is not None and root.kind in NO_DIALOGUE):
         return True
     if not kinds.isdisjoint(MODEL_CALLS):
         return False
-    root = next((span for span in trace.spans if span.parent_id is None), None)
     attributes = attributes_of(root) if root is not None else {}
     operation = next((str(attributes[key]) for key in OPERATIONS if attributes.get(key)), "")
     if operation in BUILDING or operation.endswith("/list") or operation.startswith("notifications/"):

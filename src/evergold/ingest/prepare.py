@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evergold import plugins
+from evergold.conversation.message import repeats_error
 from evergold.errors import BadInput, Unavailable
 from evergold.prices import MODEL_KINDS, UNKNOWN_COST, Cost, add_costs
 from evergold.redact.fields import BoundedRedactor, FieldRedactor, Keys
@@ -89,6 +90,7 @@ class TraceSummary:
     tags: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
     cost: Cost = UNKNOWN_COST
+    errors: list[str] = field(default_factory=list)  # of the failed spans of a failed trace: no answers
 
 
 def usable_facts(facts: dict[str, Any]) -> dict[str, Any]:
@@ -140,6 +142,7 @@ def summarise_one(span: SpanFacts) -> TraceSummary:
         _list_each((span,), "tags") if "tags" in stated else [],
         metadata,
         cost,
+        [stated["error"]] if span.failed and (is_root or is_call) and "error" in stated else [],
     )
 
 
@@ -159,9 +162,10 @@ def summarise_many(spans: Sequence[SpanFacts]) -> TraceSummary:
         stated.update(span.stated)  # what the first says stands
     outputs = (span.stated["trace_output"] for span in reversed(speaking) if "trace_output" in span.stated)
     metadata, cost = _metadata(ordered, root, stated)
+    status = "started" if decisive is None else "failed" if _is_failure(decisive, ordered) else "completed"
     return TraceSummary(
         name=stated.get("trace_name") or (root or ordered[0]).name,
-        status="started" if decisive is None else "failed" if _is_failure(decisive, ordered) else "completed",
+        status=status,
         started=min((span.started for span in ordered if span.started), default=""),
         ended=max(span.ended for span in ordered),
         session_id=stated.get("session_id"),
@@ -182,6 +186,9 @@ def summarise_many(spans: Sequence[SpanFacts]) -> TraceSummary:
         tags=_list_each(ordered, "tags") if "tags" in stated else [],
         metadata=metadata,
         cost=cost,
+        errors=[span.stated["error"] for span in ordered if span.failed and "error" in span.stated]
+        if status == "failed"
+        else [],
     )
 
 
@@ -307,6 +314,7 @@ def facts_of(row: Any, stated: dict[str, Any]) -> SpanFacts:
 def trace_row(trace_id: str, summary: TraceSummary, texts: tuple[str | None, str | None], moment: str) -> TraceRow:
     """Make the row of a summary. `texts`: input and output of the spans that the summary names."""
     question, answer = texts
+    answer = None if repeats_error(answer, map(str, summary.errors)) else answer
     return TraceRow(
         trace_id,
         make_storable(summary.session_id),

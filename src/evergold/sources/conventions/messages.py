@@ -13,8 +13,8 @@ from typing import Any
 
 import orjson
 
-from evergold.conversation.dialects import is_item_list
-from evergold.conversation.message import INSTRUCTING, Message, as_json, calls_in, decode_json, text_of
+from evergold.conversation.dialects import TASK_BEGINS, is_item_list
+from evergold.conversation.message import INSTRUCTING, Message, as_json, calls_in, decode_json, lists_calls, text_of
 from evergold.conversation.reader import WRAPPED_IN, messages_in, messages_of, pieces_of
 
 # Keys of an object that hold its text where nothing beside them could be part of it.
@@ -110,7 +110,7 @@ def _text_of_parts(document: list[Any], side: int) -> str | None:
     items = [_inner(item) for item in document]
     if items and all(isinstance(item, dict) and item.keys() <= {"role"} for item in items):
         return ""
-    if side == OUTPUT and all(isinstance(item, dict) and "toolName" in item for item in items):
+    if side == OUTPUT and (lists_calls(items) or all(isinstance(item, dict) and "toolName" in item for item in items)):
         return _calls_as_json([call["function"] for call in calls_in(items)])
     typed = any(isinstance(item, dict) and "type" in item for item in items)
     pieces = pieces_of(items if typed else items[-1:])
@@ -140,8 +140,8 @@ def _plain_text(items: list[Any], side: int) -> str | None:
         if part.get("type") != "text" or "modality" in part or "message_content" in part:
             return None
         content = part.get("content" if "content" in part else "text")
-        return content if type(content) is str and content else None
-    return content if type(content) is str and content[:1] != "[" else None
+        return content if type(content) is str and content and not content.startswith(TASK_BEGINS) else None
+    return content if type(content) is str and content[:1] != "[" and not content.startswith(TASK_BEGINS) else None
 
 
 def _read_backwards(document: Any, side: int) -> Iterable[Message]:
@@ -184,6 +184,8 @@ def _wrapped_text(document: dict[str, Any], side: int) -> str | None:
     if "role" in document:
         return None
     given = {key: value for key, value in document.items() if value not in (None, "", [], {})}
+    if side and not given and len(document) > 1 and document.get("text") == "":
+        return ""  # what a run was to give, which ended before it gave anything
     # Tracers that decorate functions write their arguments so; a single argument is the question.
     if given and given.keys() <= {"args", "kwargs"}:
         (only, *more) = given.values()
@@ -193,8 +195,11 @@ def _wrapped_text(document: dict[str, Any], side: int) -> str | None:
     if inner is not None and len(given) > 1 and given.keys() - AROUND <= {"inputs", "outputs"}:
         # A chain that is streamed names its input before it has one.
         return _find_text(inner, side) if not isinstance(inner, dict) or any(inner.values()) else ""
-    for key in TEXT_KEYS[side]:
+    # The messages of a run beside its result may lack the last answer.
+    for key in (*(RESULTS if side == OUTPUT else ()), *TEXT_KEYS[side]):
         inner = given.get(key)
+        if key in RESULTS and isinstance(inner, str) and isinstance(given.get("messages"), list):
+            return inner
         if isinstance(inner, str) and (_stands_alone(given, key) or (side and given.keys() - {key} <= GIVEN)):
             return inner
         if isinstance(inner, list | dict) and (key == "messages" or len(given) == 1):

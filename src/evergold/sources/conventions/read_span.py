@@ -25,7 +25,10 @@ from evergold.conversation.message import (
     INSTRUCTING,
     as_json,
     count_asked,
+    final_output,
     is_numbered,
+    lists_calls,
+    own_attributes,
     split_thinking,
     unflatten,
 )
@@ -98,6 +101,7 @@ USER = (
     "enduser.id",
     *(prefix + name for prefix in PROPERTIES for name in ("user_id", "userId")),
     "mlflow.trace.user",
+    "mastra.metadata.resourceId",
 )
 TEXT_FACTS = {"user_id": USER}  # a fact of a span → the names it has; the first that is there is its text
 TOOL = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
@@ -144,6 +148,7 @@ JSON_OUTPUT = (
     "haystack.component.output",
     "response_data",
 )
+READ_APART = frozenset({*JSON_INPUT, *JSON_OUTPUT, "langfuse.trace.input", "langfuse.trace.output"})
 TEXT_OUTPUT = ("ai.response.text", "final_result")
 WHOLE_RUNS = ("pydantic_ai.all_messages", "all_messages_events")
 LATE_OUTPUT = ("ai.response.object", "ai.response.toolCalls", *WHOLE_RUNS)
@@ -152,11 +157,11 @@ MESSAGE_EVENTS = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assist
 # In lower case: senders write CHAIN, chain and Chain.
 KINDS = {
     **dict.fromkeys(("chat", "text_completion", "generate_content", "completion", "llm", "generation"), "llm"),
-    **dict.fromkeys(("chat_model", "ai.generatetext.dogenerate", "ai.streamtext.dostream"), "llm"),
+    **dict.fromkeys(("chat_model", "model_generation", "ai.generatetext.dogenerate", "ai.streamtext.dostream"), "llm"),
     **dict.fromkeys(("ai.generateobject.dogenerate", "ai.streamobject.dostream"), "llm"),
     **dict.fromkeys(("execute_tool", "tool", "ai.toolcall", "function"), "tool"),
     **dict.fromkeys(("invoke_agent", "create_agent", "agent"), "agent"),
-    **dict.fromkeys(("embeddings", "embedding", "ai.embed.doembed", "ai.embedmany.doembed"), "embedding"),
+    **dict.fromkeys(("embeddings", "embedding", "embed", "ai.embed.doembed", "ai.embedmany.doembed"), "embedding"),
     **dict.fromkeys(("retrieval", "retriever"), "retriever"),
     **dict.fromkeys(("chain", "workflow", "task", "invoke_workflow"), "chain"),
     **dict.fromkeys(("ai.generatetext", "ai.streamtext", "ai.generateobject", "ai.streamobject"), "chain"),
@@ -228,6 +233,8 @@ class AttributePlan:
     late_output: Names = LATE_OUTPUT
     metadata: Names = METADATA
     prefixed: Names
+    own_input: Names
+    own_output: Names
     listed_input: Names
     listed_output: Names
     seldom: bool
@@ -267,6 +274,8 @@ def _make_plan(names: Names) -> AttributePlan:
     return AttributePlan(
         **narrowed,
         prefixed=tuple(name for name in names if name.startswith(METADATA_PREFIXES)),
+        own_input=tuple(name for name in own_attributes(names, ".input") if name not in READ_APART),
+        own_output=tuple(name for name in own_attributes(names, ".output") if name not in READ_APART),
         listed_input=list_names(LISTED_INPUT),
         listed_output=list_names(LISTED_OUTPUT),
         seldom=not SELDOM.isdisjoint(there) or is_numbered(DOCUMENTS, names),
@@ -411,6 +420,8 @@ def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan)
         text = input_text(parsed)
     if text is None:
         text = _mime_value(attributes, INPUT)
+    for key in plan.own_input:
+        text = input_text(attributes[key]) if text is None and isinstance(attributes[key], str) else text
     for key in plan.instructions if attributes.get("gen_ai.operation.name") != "create_agent" else ():
         text = input_text(attributes[key]) if text is None else text
     return text or lone
@@ -429,9 +440,12 @@ def _arguments(value: Any) -> str | None:
 
 
 def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan, *, failed: bool) -> str | None:
-    text = None
+    text = calls = None
     for prefix in plan.listed_output:
-        text = text or output_text(unflatten(attributes, prefix))
+        listed = unflatten(attributes, prefix)
+        text = text or output_text(listed)
+        if lists_calls(listed):
+            text, calls = None, text  # words may stand elsewhere
     for key in plan.text_output:
         if text is None and attributes[key]:
             text = str(attributes[key])
@@ -446,10 +460,13 @@ def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan
         text = output_text(parsed)
     if text is None:
         text = _mime_value(attributes, OUTPUT)
+    for key in plan.own_output:
+        text = output_text(attributes[key]) if text is None and isinstance(attributes[key], str) else text
     for key in plan.late_output:
         # The last answer among the messages of a run that failed is that of an earlier turn.
         if text is None and not (failed and key in WHOLE_RUNS):
             text = output_text(attributes[key])
+    text = calls if text is None else final_output(text) or text
     return split_thinking(text)[1] if text and "<" in text else text
 
 
