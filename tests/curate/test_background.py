@@ -90,7 +90,7 @@ def test_turned_off_it_does_nothing(tmp_path: Path) -> None:
         ws.intake.accept([a_trace("t1", scores=(a_score(),))])
     with Workspace.open(Settings(home=tmp_path)) as ws:
         assert ws.cases.count(CaseFilter()) == 0
-        assert ws.live.background_report()["waiting"] == 1
+        assert ws.live.background_report().waiting == 1
 
 
 def test_one_bad_trace_is_set_aside_and_the_rest_is_done(ws: Workspace) -> None:
@@ -109,7 +109,7 @@ def test_one_bad_trace_is_set_aside_and_the_rest_is_done(ws: Workspace) -> None:
     assert "no case of this" in (state.last_error or "")
     assert {failure.trace_id for failure in state.failures} == {"a1", "b1"}
     report = ws.live.background_report()
-    assert (report["waiting"], report["failed_ever"]) == (0, 2)
+    assert (report.waiting, report.failed_ever) == (0, 2)
 
 
 class AlwaysTakenByAnother:

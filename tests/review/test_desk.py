@@ -98,9 +98,9 @@ def test_an_edit_after_validation_reopens_the_case(review: Review) -> None:
 def test_bulk_says_what_failed_and_withdrawing_undoes_it(review: Review) -> None:
     keys = [VersionedKey(dataset="live", id=name, version=1) for name in ("c1", "c2", "c3", "gone")]
     done = review.decide_many(keys, ReviewVerdict.APPROVE, "ana")
-    assert [bool(result["error"]) for result in done] == [False, False, True, True]
+    assert [bool(result.error) for result in done] == [False, False, True, True]
     assert review.queue(QueueQuery()).counts["validated"] == 2
-    back = [VersionedKey(dataset="live", id=r["id"], version=r["version"]) for r in done if not r["error"]]
+    back = [VersionedKey(dataset="live", id=r.id, version=r.version) for r in done if not r.error]
     review.decide_many(back, ReviewVerdict.WITHDRAW, "ana")
     counts = review.queue(QueueQuery()).counts
     assert (counts["total"], counts["validated"], counts["waiting"]) == (3, 0, 3)

@@ -1,9 +1,7 @@
 """/corrections, /reactions, /curation and its rules, and /policies."""
 
-from pydantic import BaseModel
-
 from evergold.api.requests import Opened, Router, Sent, Who, list_records
-from evergold.model.operations import Curated, CuratorState, IngestReport
+from evergold.model.operations import BackgroundState, Curated, IngestReport
 from evergold.model.policy import CurationRules, Explanation, NewRules, ReviewAgreement, RulesPreview, RulesView
 from evergold.model.trace import Correction, Reaction
 from evergold.workspace.live import PolicyView
@@ -13,15 +11,6 @@ router = Router(prefix="/api/v1", tags=["curation"])
 
 # A request must not run into the timeout of a proxy; what is left goes on waiting in the queue.
 CURATE_SECONDS = 8.0  # then a caller is answered
-
-
-class BackgroundState(BaseModel):
-    """Whether curation runs in the background, what it has done, and what it could not do."""
-
-    enabled: bool
-    waiting: int
-    failed_ever: int
-    state: CuratorState | None
 
 
 @router.post("/corrections", status_code=201)
@@ -57,7 +46,7 @@ def curate_waiting(workspace: Opened) -> Curated:
 @router.get("/curation")
 def curation_state(workspace: Opened) -> BackgroundState:
     """Report the state of background curation: what waits, what was done, what failed."""
-    return BackgroundState.model_validate(workspace.live.background_report())
+    return workspace.live.background_report()
 
 
 @router.get("/policies")

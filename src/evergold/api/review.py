@@ -16,6 +16,7 @@ from evergold.model.review import (
     MOST_QUESTIONS,
     Agreement,
     Assignment,
+    BulkResult,
     CaseFile,
     CaseKey,
     Decision,
@@ -69,13 +70,6 @@ class Bulk(BaseModel, extra="forbid"):
     cases: Annotated[list[VersionedKey], Field(min_length=1, max_length=MANY)]
     verdict: ReviewVerdict
     comment: str = ""
-
-
-class BulkResult(CaseKey, frozen=True):
-    """What became of one case: its version now, or why nothing was done."""
-
-    version: int
-    error: str | None
 
 
 class Assigned(BaseModel):
@@ -152,8 +146,7 @@ def decide(workspace: Opened, key: Key, decision: Decision, caller: Caller) -> C
 @router.post("/decisions/bulk")
 def decide_many(workspace: Opened, bulk: Bulk, caller: Caller) -> list[BulkResult]:
     """One verdict on many cases; undo it with `withdraw` on the versions returned."""
-    results = workspace.review.decide_many(bulk.cases, bulk.verdict, caller, bulk.comment)
-    return [BulkResult(**result) for result in results]
+    return workspace.review.decide_many(bulk.cases, bulk.verdict, caller, bulk.comment)
 
 
 @router.post("/review/claims")

@@ -313,6 +313,15 @@ class CuratorState(BaseModel, frozen=True):
     failures: list[CurationFailure]
 
 
+class BackgroundState(BaseModel):
+    """Whether curation runs in the background, what it has done, and what it could not do."""
+
+    enabled: bool
+    waiting: int
+    failed_ever: int
+    state: CuratorState | None
+
+
 class SettingState(BaseModel, frozen=True):
     """A setting: its value (null where the caller's role may not see it), where the value comes from, and what it does."""
 

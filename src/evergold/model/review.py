@@ -160,6 +160,13 @@ class VersionedKey(CaseKey, frozen=True):
     version: Annotated[int, Field(ge=1)]
 
 
+class BulkResult(CaseKey, frozen=True):
+    """What became of one case: its version now, or why nothing was done."""
+
+    version: int
+    error: str | None
+
+
 class Decision(BaseModel, frozen=True, extra="forbid"):
     """A verdict on the version the reviewer saw, with the edits made on the way and the reason given.
 

@@ -15,6 +15,7 @@ from evergold.model.case import Case, CaseStatus, EntryType, ReviewState
 from evergold.model.review import (
     OPINIONS,
     AssignmentState,
+    BulkResult,
     CaseFile,
     CaseKey,
     Decision,
@@ -164,19 +165,18 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, by: Holder,
 
 def decide_many(
     connection: Connection, keys: Iterable[VersionedKey], decision: Decision, by: Holder, needed: int
-) -> list[dict[str, Any]]:
+) -> list[BulkResult]:
     """The same verdict on many cases: each succeeds or says why not, none holds up the others."""
-    results: list[dict[str, Any]] = []
+    results: list[BulkResult] = []
     for key in keys:
-        name = {"dataset": key.dataset, "id": key.id}
         try:
             # A savepoint for each case: one that fails takes back its own changes only.
             with connection.begin_nested():
                 verdict = decision.model_copy(update={"version": key.version})
-                after = decide(connection, CaseKey(**name), verdict, by, needed)
-            results.append({**name, "version": after.version, "error": None})
+                after = decide(connection, CaseKey(dataset=key.dataset, id=key.id), verdict, by, needed)
+            results.append(BulkResult(dataset=key.dataset, id=key.id, version=after.version, error=None))
         except EvergoldError as problem:
-            results.append({**name, "version": key.version, "error": problem.message})
+            results.append(BulkResult(**dict(key), error=problem.message))
     return results
 
 

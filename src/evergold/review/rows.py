@@ -57,8 +57,8 @@ def take_cases(connection: Connection, cases: Sequence[Case], sender: Sender) ->
     for verdict, keys in _verdicts(connection, wanted, sender.seen).items():
         decision = Decision(version=1, verdict=verdict)
         for result in decide_many(connection, keys, decision, sender.by, sender.needed):
-            if result["error"] is not None:
-                taken.problems.append(f"case {result['id']!r}: cannot {verdict.value}: {result['error']}")
+            if result.error is not None:
+                taken.problems.append(f"case {result.id!r}: cannot {verdict.value}: {result.error}")
     for key, (_, case) in _held_rows(connection, wanted).items():
         taken.versions[case.id] = case.version
         if key not in held:

@@ -7,6 +7,7 @@ line has more characters of UTF-8 than of them. Whoever opened the file asks for
 import io
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
+from typing import Any
 
 from evergold.errors import BadInput
 
@@ -28,11 +29,27 @@ def encoding_of(head: bytes) -> str | None:
     return "utf-16-le" if len(head) > 3 and head[0] and head[2] and head[1] == head[3] == 0 else None
 
 
-class Utf8Stream(io.RawIOBase):
+class ReadHandle(io.RawIOBase):
+    """A stream that reads from a handle and closes it."""
+
+    def __init__(self, name: str, handle: Any) -> None:
+        self.name, self._handle = name, handle
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        if not self.closed:
+            self._handle.close()
+        super().close()
+
+
+class Utf8Stream(ReadHandle):
     """A stream as UTF-8, without the mark that some editors put before the text."""
 
     def __init__(self, handle: io.BufferedReader, name: str, encoding: str) -> None:
-        self.name, self._handle, self._encoding = name, handle, encoding
+        super().__init__(name, handle)
+        self._encoding = encoding
         self._wide = None if encoding == "utf-8" else getincrementaldecoder(encoding)("replace")
         self._waiting, self._ready = b"", memoryview(b"")
         self._begun = self._ended = False
@@ -54,9 +71,6 @@ class Utf8Stream(io.RawIOBase):
         notes += [f"{self.broken} bytes are no UTF-8 and became U+FFFD"] if self.broken else []
         return "; ".join(notes)
 
-    def readable(self) -> bool:
-        return True
-
     def readinto(self, buffer: io.BytesIO) -> int:  # type: ignore[override]
         while not self._ready and not self._ended:
             data = self._handle.read1(CHUNK)
@@ -70,11 +84,6 @@ class Utf8Stream(io.RawIOBase):
         view[:size] = self._ready[:size]
         self._ready = self._ready[size:]
         return size
-
-    def close(self) -> None:
-        if not self.closed:
-            self._handle.close()
-        super().close()
 
     def _as_utf8(self, data: bytes) -> bytes:
         data, self._waiting = self._waiting + data, b""

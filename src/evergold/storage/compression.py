@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from evergold.errors import BadInput, Unavailable
-from evergold.storage.charset import Utf8Stream, encoding_of
+from evergold.storage.charset import ReadHandle, Utf8Stream, encoding_of
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 ENDINGS = (".gz", ".zst")
@@ -68,21 +68,6 @@ def _zstandard() -> Any:
     except ImportError:
         raise Unavailable(f"zstd files need the extra: {INSTALL}") from None
     return zstandard
-
-
-class ReadHandle(io.RawIOBase):
-    """A stream that reads from a handle and closes it."""
-
-    def __init__(self, name: str, handle: Any) -> None:
-        self.name, self._handle = name, handle
-
-    def readable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        if not self.closed:
-            self._handle.close()
-        super().close()
 
 
 class _Unpacked(ReadHandle):

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Never, Self, cast
 
 from evergold.credentials import Secret, hide, learn_environment
 from evergold.errors import BadInput, EvergoldError, NotFound, Unavailable
-from evergold.storage.compression import ReadHandle
+from evergold.storage.charset import ReadHandle
 
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az", "hf": "hf"}
 """Which extra brings the client of a store."""

@@ -15,7 +15,7 @@ from evergold.curate.background import Curator
 from evergold.curate.live import Curation, Verdicts, judge_traces, refresh_cases
 from evergold.curate.policy import agreement_of, read_labels, read_policy, trial_of
 from evergold.curate.rules import RuleChanges
-from evergold.model.operations import CuratorState
+from evergold.model.operations import BackgroundState, CuratorState
 from evergold.model.policy import Explanation, Policy, PolicyTrial, ReviewAgreement
 from evergold.model.trace import Trace
 from evergold.settings import Settings
@@ -211,8 +211,8 @@ class Live:
         """What the background does; None when it is turned off."""
         return None if self._curator is None else self._curator.state()
 
-    def background_report(self) -> dict[str, Any]:
+    def background_report(self) -> BackgroundState:
         """The background's state, with what waits and what ever failed: nothing it could not do is hidden."""
         waiting, failed = self._store.read(queue_counts)
         state = self.background()
-        return {"enabled": state is not None, "waiting": waiting, "failed_ever": failed, "state": state}
+        return BackgroundState(enabled=state is not None, waiting=waiting, failed_ever=failed, state=state)

@@ -13,6 +13,7 @@ from evergold.model.case_actions import ListPage, SavedView
 from evergold.model.review import (
     Agreement,
     AssignmentState,
+    BulkResult,
     CaseFile,
     CaseKey,
     Decision,
@@ -102,7 +103,7 @@ class Review:
 
     def decide_many(
         self, keys: Sequence[VersionedKey], verdict: ReviewVerdict, by: Holder | str, comment: str = ""
-    ) -> list[dict[str, Any]]:
+    ) -> list[BulkResult]:
         """One verdict on many cases. `withdraw` on the versions this returns is its undo."""
         decision = Decision(version=1, verdict=verdict, comment=comment)
         proved = [self._with_proof(key) for key in keys] if verdict is ReviewVerdict.APPROVE else []
@@ -110,9 +111,7 @@ class Review:
         taken = self._store.write(
             desk.decide_many, [key for key in keys if key not in refused], decision, _as_holder(by), self.needed
         )
-        return taken + [
-            {"dataset": key.dataset, "id": key.id, "version": key.version, "error": refused[key]} for key in refused
-        ]
+        return taken + [BulkResult(**dict(key), error=problem) for key, problem in refused.items()]
 
     def _with_proof(self, key: VersionedKey) -> str:
         """Why a case cannot be approved among many: its base is disproved, which needs a reason of its own."""
