@@ -97,6 +97,13 @@ def test_one_convention_may_hold_the_question_and_another_the_answer() -> None:
     assert exchange.input == ASKED and exchange.output == ANSWERED
 
 
+def test_messages_under_a_name_that_says_which_side_they_are() -> None:
+    said = {"acme.turn.input": json.dumps({"body": {"messages": ASKED}}), "acme.turn.output": json.dumps(ANSWERED)}
+    exchange = exchange_of(span(said))
+    assert (exchange.input, exchange.output) == (ASKED, ANSWERED)
+    assert not exchange_of(span({"acme.metadata.input": said["acme.turn.input"], "acme.turn.seen": "x"}, output=None))
+
+
 def test_only_the_first_choice_is_the_answer() -> None:
     events = [
         {"name": "gen_ai.user.message", "attributes": {"content": "Hi"}},

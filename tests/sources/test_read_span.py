@@ -505,3 +505,75 @@ def test_the_error_of_a_failed_span_is_no_answer(output: Any, answer: str | None
     assert read_span(span).output == answer
     span.failed = False
     assert read_span(span).output
+
+
+@each_row(
+    ("attributes", "fact", "value"),
+    [
+        ({"acme.step.input": QUESTION}, "input", QUESTION),
+        ({"acme.input_text": QUESTION}, "input", QUESTION),
+        ({"acme.agent.messages": json.dumps(OPENAI_IN)}, "input", QUESTION),
+        ({"llm.input_messages": json.dumps(OPENAI_IN)}, "input", QUESTION),
+        ({"acme.input": json.dumps({"type": "messages", "value": OPENAI_IN})}, "input", QUESTION),
+        ({"acme.call.input": json.dumps({"body": {"model": "gpt", "messages": OPENAI_IN}})}, "model", "gpt"),
+        ({"acme:output": json.dumps({"text": ANSWER})}, "output", ANSWER),
+        ({"acme.response.text": ANSWER}, "output", ANSWER),
+        ({"acme.tool.result": "22 degrees"}, "output", "22 degrees"),
+        ({"acme.tool.name": "weather", "acme.tool.arguments": '{"city":"Lima"}'}, "kind", "tool"),
+        ({"acme.span.type": "llm"}, "kind", "llm"),
+        ({"acme.turn.input_tokens": 7}, "input_tokens", 7),
+        ({"acme.metrics": json.dumps({"type": "json", "value": {"promptTokens": 7}})}, "input_tokens", 7),
+        ({"acme.output": json.dumps({"choices": [], "usage": {"prompt_tokens": 7}})}, "input_tokens", 7),
+        ({"acme.llm.model": "gpt", "acme.llm.completion_tokens": 2}, "model", "gpt"),
+        ({"acme.agent.session_id": "s-1"}, "session_id", "s-1"),
+    ],
+)
+def test_names_that_nobody_agreed_on_say_by_their_last_word_what_they_hold(
+    attributes: dict[str, Any], fact: str, value: object
+) -> None:
+    assert getattr(read(attributes), fact) == value
+
+
+@each_row(
+    "attributes",
+    [
+        {"acme.expected_output": "no"},
+        {"ai.telemetry.metadata.question": "no"},
+        {"http.request.input": "no", "db.output": "no", "cache.result": "no"},
+        {"acme.usage.input": 7, "acme.usage.output": 2},
+        {"gen_ai.output.type": "json", "gen_ai.prompt.name": "no", "acme.request": "no"},
+        {"mcp.session.id": "no", "thread.id": 7, "device.model.name": "no", "car.model": "no"},
+    ],
+)
+def test_words_of_protocols_figures_and_properties_are_neither_question_nor_answer(attributes: dict[str, Any]) -> None:
+    parsed = read(attributes)
+    assert (parsed.kind, parsed.input, parsed.output, parsed.model, parsed.session_id) == ("span", *[None] * 4)
+
+
+def test_a_name_that_a_table_has_comes_before_one_that_only_sounds_so() -> None:
+    parsed = read(
+        {"acme.input": "no", "acme.llm.model": "no", "gen_ai.prompt": QUESTION, "gen_ai.request.model": "gpt"}
+    )
+    assert (parsed.input, parsed.model) == (QUESTION, "gpt")
+
+
+def test_an_empty_object_does_not_hide_what_another_name_says() -> None:
+    tool = {"gen_ai.operation.name": "execute_tool", "gcp.vertex.agent.llm_request": "{}"}
+    parsed = read(
+        {
+            **tool,
+            "gcp.vertex.agent.tool_call_args": '{"city":"Lima"}',
+            "gcp.vertex.agent.llm_response": "{}",
+            "gcp.vertex.agent.tool_response": '{"sky":"grey"}',
+        }
+    )
+    assert (parsed.input, parsed.output) == ('{"city":"Lima"}', '{"sky":"grey"}')
+    assert read(tool).input == "{}"
+
+
+def test_messages_of_which_only_the_end_was_sent_are_no_answer() -> None:
+    assert read({}, [WireEvent("gen_ai.choice", 1, {"finish_reason": "stop", "index": 0})]).output is None
+
+
+def test_messages_that_were_written_as_json_twice() -> None:
+    assert read({"gen_ai.input.messages": json.dumps(json.dumps(OPENAI_IN))}).input == QUESTION

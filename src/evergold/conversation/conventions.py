@@ -22,7 +22,7 @@ from evergold.conversation.message import (
     fill_last_message,
     lists_calls,
     messages_of_pieces,
-    own_attributes,
+    names_of_side,
     text_of,
     text_piece,
     unflatten,
@@ -53,17 +53,9 @@ PROMPT_ATTRIBUTES = {
     "prompt.name": "prompt_name",
     "prompt.version": "prompt_version",
 }
-# Attributes that hold a request and a reply as they are: ADK, Genkit, Haystack, Prompt flow, and names anybody uses.
-ASKED = (
-    *("gcp.vertex.agent.llm_request", "genkit:input", "haystack.component.input", "llm.request", "gen_ai.request"),
-    *("mastra.input", "input", "inputs", "request", "messages", "llm.prompts", "crewai.input", "agent.input"),
-    "prompt",
-)
-ANSWERED = (
-    *("gcp.vertex.agent.llm_response", "genkit:output", "haystack.component.output", "llm.response"),
-    *("gen_ai.response", "mastra.output", "output", "outputs", "response", "result", "llm.completions"),
-    *("crewai.output", "agent.output"),
-)
+# Attributes that hold a request and a reply as they are, under names that do not say so at their end.
+ASKED = ("gcp.vertex.agent.llm_request", "llm.prompts", "request")
+ANSWERED = ("gcp.vertex.agent.llm_response", "llm.completions", "response", "result")
 
 
 @dataclass(slots=True)
@@ -347,9 +339,9 @@ def _native(span: Span, attributes: Attributes) -> Exchange:
 
 def _read_generic(span: Span, attributes: Attributes) -> Exchange:
     """Attributes that hold a request and a reply as they are."""
-    answered = (*ANSWERED, *own_attributes(attributes, ".output"))
+    answered = (*ANSWERED, *names_of_side(attributes, "output"))
     exchange = Exchange(output=_messages_under(attributes, "output", answered))
-    for key in (*ASKED, *own_attributes(attributes, ".input")):
+    for key in (*ASKED, *names_of_side(attributes, "input")):
         if (value := attributes.get(key)) and not exchange.input:
             exchange.input, exchange.tools = messages_in(value, "input"), tools_in(value)
             # ADK and Genkit send the settings of the model inside the request; objects in there are tools and schemas.

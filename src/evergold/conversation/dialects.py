@@ -245,8 +245,9 @@ def _keyed_part(part: Part) -> list[Piece] | None:
     if "document" in part or "video" in part or "guardContent" in part:
         return [Piece("content", part)]
     # `{"text": …}` is also how others write a part with keys of their own; only Google's keys beside it make it Google's.
-    if isinstance(text := part.get("text"), str) and part.keys() <= GOOGLE_KEYS:
-        return [Piece("reasoning", text) if part.get("thought") is True else text_piece(text)]
+    if isinstance(text := part.get("text"), str | dict) and part.keys() <= GOOGLE_KEYS:
+        # An object is the answer of a model that was asked for JSON, already decoded.
+        return [Piece("reasoning", text) if part.get("thought") is True else text_piece(as_text(text))]
     return [] if "cachePoint" in part else None
 
 

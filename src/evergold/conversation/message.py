@@ -115,11 +115,21 @@ def is_numbered(prefix: str, names: Iterable[str]) -> bool:
     return any(name.startswith(start) and name[len(start) : len(start) + 1].isdecimal() for name in names)
 
 
-def own_attributes(names: Iterable[str], side: str) -> tuple[str, ...]:
-    """The attributes in which a framework writes what its own kind of span was given or gave: `mastra.agent_run.input`."""
-    return tuple(
-        name for name in names if name.count(".") == 2 and name.endswith(side) and not name.startswith("gen_ai.")
-    )
+def names_of_side(names: Iterable[str], side: Literal["input", "output"]) -> tuple[str, ...]:
+    """The attributes that say by their last word what a span was given or gave, whoever named them: `acme.step.input`.
+
+    Words that any program uses (`result`, `arguments`) count below a word of agents (`acme.tool.result`), behind the others.
+    """
+    sure, likely = SIDE_WORDS[side]
+    ranked: tuple[list[str], list[str]] = [], []
+    for name in names:
+        *path, word = NAME_BREAK.split(name)
+        texts = bool(path) and word in TEXT_ENDS and path[-1] in WORDS_OF_SIDES
+        word = path.pop() if texts else word
+        weak = word in likely and (texts or not AGENT_WORDS.isdisjoint(path))
+        if (weak or word in sure) and FOREIGN_WORDS.isdisjoint(path):
+            ranked[weak].append(name)
+    return (*ranked[0], *ranked[1])
 
 
 def fill_last_message(items: list[Any], roles: tuple[str, ...], text: str | None) -> list[Any]:
@@ -188,6 +198,47 @@ def _printed_value(node: ast.expr) -> Any:
 
 
 Message = dict[str, Any]
+
+NAME_BREAK = re.compile(r"[.:/]")
+# Words that mean a side of a span wherever they stand, and those that any program uses.
+SIDE_WORDS = {
+    "input": (
+        frozenset(("input", "inputs", "input_text", "input_messages", "user_input", "prompt", "question", "messages")),
+        frozenset(("arguments", "args", "payload", "request")),
+    ),
+    "output": (
+        frozenset(("output", "outputs", "output_text", "output_messages", "final_output", "answer", "completion")),
+        frozenset(("result", "response", "reply")),
+    ),
+}
+WORDS_OF_SIDES = frozenset().union(*(words for pair in SIDE_WORDS.values() for words in pair))
+TEXT_ENDS = frozenset(("text", "content", "messages"))
+AGENT_WORDS = frozenset(
+    (
+        *(
+            "tool",
+            "function_tool",
+            "function",
+            "agent",
+            "llm",
+            "model",
+            "ai",
+            "gen_ai",
+            "chat",
+            "chain",
+            "turn",
+            "task",
+        ),
+        *("workflow", "operation", "generation"),
+    )
+)
+# Properties of the app, parts of figures, machines and protocols, which may carry anything.
+FOREIGN_WORDS = frozenset(
+    (
+        *("metadata", "properties", "context", "settings", "details", "usage_details", "device", "host", "browser"),
+        *("db", "http", "rpc", "url", "messaging", "mcp", "cicd"),
+    )
+)
 
 ROLES = {
     **dict.fromkeys(("user", "human", "humanmessage", "humanmessagechunk", "enduser", "customer"), "user"),

@@ -31,6 +31,7 @@ TEXT_KEYS = (
         "text",
         "content",
         "raw",
+        "object",
         "final_output",
     ),
 )
@@ -45,6 +46,7 @@ GIVEN = frozenset(
     | {"sources", "source_nodes", "metadata", "is_dummy_stream"}
 )
 AROUND = frozenset({"tags", "metadata", "kwargs", "config"})  # what a tracer of chains writes beside inputs and outputs
+SPEAKER = frozenset({"role", "id", "index", "name", "finish_reason"})  # of a message of which nothing else was sent
 INPUT, OUTPUT = 0, 1
 ROLES = ("user", "assistant")
 
@@ -75,6 +77,9 @@ def output_text(value: Any) -> str | None:
 
 def _read_meaning(value: Any, side: int) -> str | None:
     document = parse_json(value)
+    # A sender that writes every value as JSON writes documents, which are texts, as JSON again.
+    if isinstance(document, str) and document is not value:
+        document = parse_json(document)
     if document is None or document == "" or document == []:
         return None
     if isinstance(document, str):
@@ -108,7 +113,7 @@ def _find_text(document: Any, side: int) -> str | None:
 def _text_of_parts(document: list[Any], side: int) -> str | None:
     """The text of a list of parts, alternatives, or calls, which name no speaker."""
     items = [_inner(item) for item in document]
-    if items and all(isinstance(item, dict) and item.keys() <= {"role"} for item in items):
+    if items and all(isinstance(item, dict) and item.keys() <= SPEAKER for item in items):
         return ""
     if side == OUTPUT and (lists_calls(items) or all(isinstance(item, dict) and "toolName" in item for item in items)):
         return _calls_as_json([call["function"] for call in calls_in(items)])
@@ -183,6 +188,8 @@ def _wrapped_text(document: dict[str, Any], side: int) -> str | None:
     """What stands under a telling key of an object: a text beside nothing, or beside what cannot be part of it."""
     if "role" in document:
         return None
+    if document.keys() == {"type", "value"} and isinstance(document["type"], str):
+        return _find_text(document["value"], side)
     given = {key: value for key, value in document.items() if value not in (None, "", [], {})}
     if side and not given and len(document) > 1 and document.get("text") == "":
         return ""  # what a run was to give, which ended before it gave anything

@@ -22,13 +22,14 @@ from typing import Any, NamedTuple
 
 from evergold.conversation.message import (
     CHOICE,
+    FOREIGN_WORDS,
     INSTRUCTING,
     as_json,
     count_asked,
     final_output,
     is_numbered,
     lists_calls,
-    own_attributes,
+    names_of_side,
     split_thinking,
     unflatten,
 )
@@ -42,12 +43,9 @@ MODEL = (
     "gen_ai.request.model",
     "llm.response.model_name",
     "llm.model_name",
-    "embedding.model_name",
     "langfuse.observation.model.name",
     "ai.response.model",
     "ai.model.id",
-    "mlflow.llm.model",
-    "model_name",
 )
 PROVIDER = (
     "gen_ai.provider.name",
@@ -61,16 +59,12 @@ TOKENS_IN = (
     "gen_ai.usage.input_tokens",
     "gen_ai.usage.prompt_tokens",
     "llm.token_count.prompt",
-    "ai.usage.inputTokens",
-    "ai.usage.promptTokens",
     "ai.usage.tokens",
 )
 TOKENS_OUT = (
     "gen_ai.usage.output_tokens",
     "gen_ai.usage.completion_tokens",
     "llm.token_count.completion",
-    "ai.usage.outputTokens",
-    "ai.usage.completionTokens",
 )
 TOKENS_ALL = ("gen_ai.usage.total_tokens", "llm.token_count.total", "llm.usage.total_tokens", "ai.usage.totalTokens")
 USAGE_OBJECTS = ("langfuse.observation.usage_details", "mlflow.chat.tokenUsage")
@@ -99,6 +93,7 @@ USER = (
     "langfuse.user.id",
     "user.id",
     "enduser.id",
+    "enduser.pseudo.id",
     *(prefix + name for prefix in PROPERTIES for name in ("user_id", "userId")),
     "mlflow.trace.user",
     "mastra.metadata.resourceId",
@@ -129,8 +124,6 @@ JSON_INPUT = (
     "gen_ai.prompt",
     "gcp.vertex.agent.llm_request",
     "gcp.vertex.agent.tool_call_args",
-    "genkit:input",
-    "haystack.component.input",
     "request_data",
 )
 JSON_OUTPUT = (
@@ -144,11 +137,8 @@ JSON_OUTPUT = (
     "gen_ai.completion",
     "gcp.vertex.agent.llm_response",
     "gcp.vertex.agent.tool_response",
-    "genkit:output",
-    "haystack.component.output",
     "response_data",
 )
-READ_APART = frozenset({*JSON_INPUT, *JSON_OUTPUT, "langfuse.trace.input", "langfuse.trace.output"})
 TEXT_OUTPUT = ("ai.response.text", "final_result")
 WHOLE_RUNS = ("pydantic_ai.all_messages", "all_messages_events")
 LATE_OUTPUT = ("ai.response.object", "ai.response.toolCalls", *WHOLE_RUNS)
@@ -157,12 +147,14 @@ MESSAGE_EVENTS = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assist
 # In lower case: senders write CHAIN, chain and Chain.
 KINDS = {
     **dict.fromkeys(("chat", "text_completion", "generate_content", "completion", "llm", "generation"), "llm"),
-    **dict.fromkeys(("chat_model", "model_generation", "ai.generatetext.dogenerate", "ai.streamtext.dostream"), "llm"),
-    **dict.fromkeys(("ai.generateobject.dogenerate", "ai.streamobject.dostream"), "llm"),
-    **dict.fromkeys(("execute_tool", "tool", "ai.toolcall", "function"), "tool"),
-    **dict.fromkeys(("invoke_agent", "create_agent", "agent"), "agent"),
+    **dict.fromkeys(("chat_model", "llm_call", "ai.generatetext.dogenerate", "ai.streamtext.dostream"), "llm"),
+    **dict.fromkeys(
+        ("llm_request", "model_generation", "ai.generateobject.dogenerate", "ai.streamobject.dostream"), "llm"
+    ),
+    **dict.fromkeys(("execute_tool", "tool", "tool_call", "ai.toolcall", "function"), "tool"),
+    **dict.fromkeys(("invoke_agent", "create_agent", "agent", "agent_run", "agent_call"), "agent"),
     **dict.fromkeys(("embeddings", "embedding", "embed", "ai.embed.doembed", "ai.embedmany.doembed"), "embedding"),
-    **dict.fromkeys(("retrieval", "retriever"), "retriever"),
+    **dict.fromkeys(("retrieval", "retriever", "rag"), "retriever"),
     **dict.fromkeys(("chain", "workflow", "task", "invoke_workflow"), "chain"),
     **dict.fromkeys(("ai.generatetext", "ai.streamtext", "ai.generateobject", "ai.streamobject"), "chain"),
     **dict.fromkeys(("ai.embed", "ai.embedmany", "ai.rerank"), "chain"),
@@ -190,12 +182,27 @@ OWN_NAME = ("ai.telemetry.functionId",)
 # Metadata that is flattened into one attribute per key.
 METADATA_PREFIXES = ("langfuse.trace.metadata.", *PROPERTIES)
 DOCUMENTS = "retrieval.documents"
+# Names that no table has say by their last word, or the last two, what they hold, unless they name something foreign.
+NONE: frozenset[str] = frozenset()
+WORDS = {
+    "kind": frozenset(("span.type", "span.kind", "span_type")),
+    "model": frozenset(("model", "model_name", "model_id", "model.name", "model.id")),
+    "tokens_in": frozenset(("input_tokens", "prompt_tokens", "inputTokens", "promptTokens")),
+    "tokens_out": frozenset(("output_tokens", "completion_tokens", "outputTokens", "completionTokens")),
+    "usage": frozenset(("usage", "token_usage", "tokenUsage", "metrics")),
+    "session": frozenset((*SESSIONS, "session.id", "conversation.id", "chat.id")),
+    "tool": frozenset(("tool.name", "function_tool.name")),
+}
+CALL_FACTS = re.compile(r'"(?:usage(?:_metadata|Metadata)?|model)"\s*:')
+OF_CALLS = frozenset(("messages", "contents", "choices", "usage", "usage_metadata", "usageMetadata"))
+COUNTED_IN = ("input", "prompt_token_count", "promptTokenCount", *WORDS["tokens_in"])
+COUNTED_OUT = ("output", "candidates_token_count", "candidatesTokenCount", *WORDS["tokens_out"])
 
 Names = tuple[str, ...]
 
 SELDOM = frozenset(
     (
-        *(*USAGE_OBJECTS, *COST, *COST_PARTS, *TOKENS_ALL, *TAGS, *OWN_NAME),
+        *(*COST, *COST_PARTS, *TOKENS_ALL, *TAGS, *OWN_NAME),
         *chain.from_iterable(TEXT_FACTS.values()),
         "langfuse.trace.name",
         "langfuse.observation.level",
@@ -224,6 +231,7 @@ class AttributePlan:
     provider: Names = PROVIDER
     tokens_in: Names = TOKENS_IN
     tokens_out: Names = TOKENS_OUT
+    usage: Names = USAGE_OBJECTS
     session: Names = SESSION
     tool: Names = TOOL
     stated_input: Names = (*JSON_INPUT, *QUERY)
@@ -244,6 +252,8 @@ class AttributePlan:
 TABLES: dict[str, Names] = {
     table.name: table.default for table in fields(AttributePlan) if table.default is not MISSING
 }
+READ_BY_NAME = SELDOM.union(*TABLES.values()) | {"input.value", "output.value"}
+MODEL_FACTS = ("tokens_in", "tokens_out", "usage", "kind")
 _plans: dict[Names, AttributePlan] = {}
 
 
@@ -268,23 +278,33 @@ def _make_plan(names: Names) -> AttributePlan:
     def list_names(table: Iterable[str]) -> Names:
         return tuple(prefix for prefix in table if is_numbered(prefix, names))
 
+    others = [name for name in names if name not in READ_BY_NAME and not name.startswith(METADATA_PREFIXES)]
+    paths = [(name, path) for name in others if FOREIGN_WORDS.isdisjoint(path := name.split("."))]
     narrowed: dict[str, Any] = {
-        field: tuple(name for name in table if name in there) for field, table in TABLES.items()
+        field: tuple(name for name in table if name in there)
+        + tuple(name for name, path in paths if not WORDS.get(field, NONE).isdisjoint((path[-1], ".".join(path[-2:]))))
+        for field, table in TABLES.items()
     }
+    own_input, own_output = names_of_side(others, "input"), names_of_side(others, "output")
+    # A model of anything else (a car) is on a span that says nothing about models.
+    if not (own_input or own_output or any(narrowed[key] for key in MODEL_FACTS)):
+        narrowed["model"] = tuple(name for name in narrowed["model"] if name in MODEL)
     return AttributePlan(
         **narrowed,
+        own_input=own_input,
+        own_output=own_output,
         prefixed=tuple(name for name in names if name.startswith(METADATA_PREFIXES)),
-        own_input=tuple(name for name in own_attributes(names, ".input") if name not in READ_APART),
-        own_output=tuple(name for name in own_attributes(names, ".output") if name not in READ_APART),
         listed_input=list_names(LISTED_INPUT),
         listed_output=list_names(LISTED_OUTPUT),
-        seldom=not SELDOM.isdisjoint(there) or is_numbered(DOCUMENTS, names),
+        seldom=bool(narrowed["usage"]) or not SELDOM.isdisjoint(there) or is_numbered(DOCUMENTS, names),
         annotated=bool(list_names(ANNOTATED)),
     )
 
 
 MIME = (("input.value", "input.mime_type"), ("output.value", "output.mime_type"))
 READ = (input_text, output_text)
+SPEAKING = frozenset(("llm", "span"))  # kinds of spans whose output may be the reply of a model
+TEXTS = (str, list, dict)
 MOST_NAMED = 200  # characters of a line that names an error
 ANSWER_FIELDS = (
     "content",
@@ -348,10 +368,13 @@ def read_span(span: WireSpan, plan: AttributePlan | None = None) -> ParsedSpan:
         # `traceloop.entity.name` and others name any entity; only of a tool's span it is a tool.
         tool=(_text(attributes, plan.tool) or span.name or None) if kind == "tool" else None,
     )
+    if kind in SPEAKING and (parsed.model is None or parsed.input_tokens is parsed.output_tokens is None):
+        replies = (*plan.json_output, *plan.own_output, "output.value")
+        _read_documents(parsed, attributes, (*plan.stated_input, *plan.own_input, "input.value"), replies)
     if plan.metadata or plan.prefixed:
         parsed.metadata = _metadata(attributes, plan)
     if plan.seldom:
-        _read_rare_fields(parsed, attributes)
+        _read_rare_fields(parsed, attributes, plan)
         if span.parent_id is None and parsed.trace_name is None:
             parsed.trace_name = _text(attributes, OWN_NAME)
         if attributes.get("langfuse.observation.level") == "ERROR":
@@ -363,13 +386,10 @@ def read_span(span: WireSpan, plan: AttributePlan | None = None) -> ParsedSpan:
     return parsed
 
 
-def _read_rare_fields(parsed: ParsedSpan, attributes: Attributes) -> None:
+def _read_rare_fields(parsed: ParsedSpan, attributes: Attributes, plan: AttributePlan) -> None:
     """What most spans do not say: one look tells whether any of it is there."""
-    usage = _usage(attributes)
-    if parsed.input_tokens is None:
-        parsed.input_tokens = _count(_find_first(usage, ("input", "input_tokens", "prompt_tokens")))
-    if parsed.output_tokens is None:
-        parsed.output_tokens = _count(_find_first(usage, ("output", "output_tokens", "completion_tokens")))
+    usage = next((usage for key in plan.usage if (usage := _decode_object(attributes[key]))), {})
+    _read_usage(parsed, usage)
     # The total is kept only where the parts are not both known; otherwise it could contradict their sum.
     if parsed.input_tokens is None or parsed.output_tokens is None:
         parsed.total_tokens = _count(_find_first({**usage, **attributes}, (*TOKENS_ALL, "total", "total_tokens")))
@@ -397,7 +417,8 @@ def _kind(attributes: Attributes, plan: AttributePlan) -> str:
     # Early gen_ai spans name no operation; a requested model or numbered prompts mean a model call.
     if "gen_ai.request.model" in attributes or "gen_ai.prompt.0.content" in attributes:
         return "llm"
-    return "span"
+    # A tool's name alone is that of the tool at work; with a model it was called.
+    return "tool" if plan.tool and plan.tool != ("traceloop.entity.name",) and not plan.model else "span"
 
 
 def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan) -> str | None:
@@ -410,7 +431,9 @@ def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan)
         if text and _only_instructs(listed):
             text, lone = None, text  # the question stands elsewhere, if anywhere
     for key in plan.stated_input:
-        if not text:
+        if attributes[key] == "{}":
+            lone = lone or attributes[key]  # arguments of a tool without any; another name may know better
+        elif not text:
             stated = _arguments(attributes[key]) if key in ARGUMENTS else input_text(attributes[key])
             text = text if stated is None else stated
     if text is None and events:
@@ -421,7 +444,7 @@ def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan)
     if text is None:
         text = _mime_value(attributes, INPUT)
     for key in plan.own_input:
-        text = input_text(attributes[key]) if text is None and isinstance(attributes[key], str) else text
+        text = input_text(attributes[key]) if text is None and isinstance(attributes[key], TEXTS) else text
     for key in plan.instructions if attributes.get("gen_ai.operation.name") != "create_agent" else ():
         text = input_text(attributes[key]) if text is None else text
     return text or lone
@@ -450,7 +473,7 @@ def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan
         if text is None and attributes[key]:
             text = str(attributes[key])
     for key in plan.json_output:
-        text = output_text(attributes[key]) if text is None else text
+        text = output_text(attributes[key]) if text in (None, "{}") else text
     if text is None and events:
         messages = [event for event in events if event.name == CHOICE or event.name in MESSAGE_EVENTS]
         answers = messages[count_asked([event.name for event in messages]) :]
@@ -461,7 +484,7 @@ def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan
     if text is None:
         text = _mime_value(attributes, OUTPUT)
     for key in plan.own_output:
-        text = output_text(attributes[key]) if text is None and isinstance(attributes[key], str) else text
+        text = output_text(attributes[key]) if text is None and isinstance(attributes[key], TEXTS) else text
     for key in plan.late_output:
         # The last answer among the messages of a run that failed is that of an earlier turn.
         if text is None and not (failed and key in WHOLE_RUNS):
@@ -544,12 +567,36 @@ def _ident(attributes: Attributes, keys: Names) -> str | None:
     return None
 
 
-def _usage(attributes: Attributes) -> Attributes:
-    for key in USAGE_OBJECTS:
-        usage = parse_json(attributes.get(key))
-        if isinstance(usage, dict):
-            return usage
-    return {}
+def _decode_object(value: Any) -> Attributes:
+    """An object, out of `{"type": …, "value": …}` where it came so; an empty one for anything else."""
+    document = parse_json(value)
+    if isinstance(document, dict) and document.keys() == {"type", "value"}:
+        document = parse_json(document["value"])
+    return document if isinstance(document, dict) else {}
+
+
+def _read_usage(parsed: ParsedSpan, usage: Attributes) -> None:
+    if parsed.input_tokens is None:
+        parsed.input_tokens = _count(_find_first(usage, COUNTED_IN))
+    if parsed.output_tokens is None:
+        parsed.output_tokens = _count(_find_first(usage, COUNTED_OUT))
+
+
+def _read_documents(
+    parsed: ParsedSpan, attributes: Attributes, requests: Iterable[str], replies: Iterable[str]
+) -> None:
+    """What a request and a reply that were kept whole say about the call, where no attribute does."""
+    for key in (*replies, *requests):
+        value = attributes.get(key)
+        if not isinstance(value, str) or not CALL_FACTS.search(value):
+            continue
+        document = _decode_object(value)
+        document = document if "body" not in document else _decode_object(document["body"])
+        usage = _find_first(document, ("usage", "usage_metadata", "usageMetadata"))
+        if key in replies and isinstance(usage, dict):
+            _read_usage(parsed, usage)
+        if parsed.model is None and isinstance(document.get("model"), str) and not document.keys().isdisjoint(OF_CALLS):
+            parsed.model = document["model"]
 
 
 def _count(value: Any) -> int | None:
