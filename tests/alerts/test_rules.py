@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evergold.alerts.rules import duration, read_rules
 from evergold.alerts.stage import gate_readings
-from evergold.alerts.webhook import Webhook, _outcome, escape_text, signature, webhook_of
+from evergold.alerts.webhook import Webhook, _outcome, message, signature, webhook_of
 from evergold.errors import BadInput
 from evergold.settings import Settings
 from tests.rows import each_row
@@ -118,7 +118,7 @@ def test_a_signature_changes_with_body_time_and_key(body: bytes, moment: int) ->
 
 
 def test_text_for_slack_has_no_links_or_mentions_of_its_own() -> None:
-    assert escape_text("<!channel> & <http://x|y>") == "&lt;!channel&gt; &amp; &lt;http://x|y&gt;"
+    assert message("<!channel> & <http://x|y>", {}, "test")["text"] == "&lt;!channel&gt; &amp; &lt;http://x|y&gt;"
 
 
 def test_secrets_come_from_the_environment_and_never_from_a_file(monkeypatch: pytest.MonkeyPatch) -> None:

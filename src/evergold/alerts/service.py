@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from evergold.alerts.rules import read_rules
 from evergold.alerts.stage import AlertStage, AlertWatcher
-from evergold.alerts.webhook import escape_text
+from evergold.alerts.webhook import message
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, describe_unknown
 from evergold.model.operations import AlertRuleState, AlertsState, AlertTest
 from evergold.settings import Settings
@@ -101,13 +101,9 @@ class Alerts:
         if webhook is None:
             return AlertTest(readings=readings, webhook=None, sent=None, error="", seconds=0.0)
         began = time.monotonic()
-        message = f"Test of evergold alerts: {len(self._store.read(self.stage.rules))} rules are set"
-        payload = {
-            "text": escape_text(message),
-            "metadata": {"event_type": "evergold_alert", "event_payload": {"event": "test"}},
-        }
+        text = f"Test of evergold alerts: {len(self._store.read(self.stage.rules))} rules are set"
         # A test is signed and stamped like a real message, so that a receiver's check of it is tested too.
-        posted = webhook.post(payload, f"test-{uuid4().hex[:12]}", int(time.time()))
+        posted = webhook.post(message(text, {}, "test"), f"test-{uuid4().hex[:12]}", int(time.time()))
         return AlertTest(
             readings=readings,
             webhook=webhook.shown,

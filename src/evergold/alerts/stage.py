@@ -27,7 +27,7 @@ from evergold.alerts.rules import (
     duration,
     read_rules,
 )
-from evergold.alerts.webhook import Webhook, message, webhook_of
+from evergold.alerts.webhook import Webhook, alert_message, webhook_of
 from evergold.errors import BadInput, EvergoldError
 from evergold.model.operations import Alert, AlertEvent, Reading
 from evergold.model.values import seconds_between
@@ -206,7 +206,7 @@ class AlertStage:
 
     def _deliver(self, webhook: Webhook, taken: alert_store.TakenDelivery, now: datetime) -> None:
         alert = self._store.read(alert_store.alert_by_id, taken.alert_id)
-        posted = webhook.post(message(alert, taken.event), str(taken.id), int(now.timestamp()))
+        posted = webhook.post(alert_message(alert, taken.event), str(taken.id), int(now.timestamp()))
         if not posted.error:
             self._store.write(alert_store.settle_delivery, taken=taken, owner=self._owner, moment=str(stamp(now)))
             return
@@ -321,7 +321,7 @@ class AlertWatcher:
                 self._note(f"{type(problem).__name__}: {problem}".splitlines()[0])
 
     def _note(self, problem: str) -> None:
-        # A lasting fault is logged once, not every five seconds; `last_error` stays for the health page.
+        # A lasting fault is logged once, not every five seconds.
         if problem != self.last_error and not self._stopping.is_set():
             _log.error("alerts cannot be looked at: %s", problem)
         self.last_error = problem

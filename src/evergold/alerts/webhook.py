@@ -14,6 +14,7 @@ import hmac
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -103,19 +104,19 @@ def signature(key: bytes, timestamp: int, body: bytes) -> str:
     return "v1=" + hmac.new(key, b"v1:%d:%b" % (timestamp, body), hashlib.sha256).hexdigest()
 
 
-def message(alert: Alert, event: AlertEvent) -> dict[str, Any]:
-    """Write an alert for people (`text`) and for programs (`metadata`)."""
+def alert_message(alert: Alert, event: AlertEvent) -> dict[str, Any]:
+    """Write an alert as a message."""
     since = f" (since {alert.opened_at[:16].replace('T', ' ')} UTC)" if event is not AlertEvent.FIRING else ""
-    facts = alert.model_dump(mode="json", exclude={"deliveries"}) | {"event": event.value}
+    return message(f"{SIGNS[event]}: {alert.text}{since}", alert.model_dump(mode="json", exclude={"deliveries"}), event)
+
+
+def message(text: str, facts: Mapping[str, Any], event: str) -> dict[str, Any]:
+    """Write a message for people (`text`, in which Slack reads no link or mention) and for programs (`metadata`)."""
+    payload = {**facts, "event": event}
     return {
-        "text": escape_text(f"{SIGNS[event]}: {alert.text}{since}"),
-        "metadata": {"event_type": "evergold_alert", "event_payload": facts},
+        "text": escape(text, quote=False),
+        "metadata": {"event_type": "evergold_alert", "event_payload": payload},
     }
-
-
-def escape_text(text: str) -> str:
-    """Write a text so that Slack shows it and reads no link or mention into it."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def webhook_of(settings: Settings) -> Webhook | None:
