@@ -128,7 +128,7 @@ def _join_near(questions: Mapping[str, str], union: "_Union") -> None:
     known: defaultdict[str, list[str]] = defaultdict(list)
     for name, shingles in texts.items():
         # Two sets above the threshold must share one of their rarest shingles: nothing else is compared.
-        rare = rarest(shingles, often, THRESHOLD) if shingles else []
+        rare = rarest(shingles, THRESHOLD, often.__getitem__)
         for other in dict.fromkeys(chain.from_iterable(known[word] for word in rare)):
             near = union.root(other) != union.root(name) and jaccard(texts[other], shingles) >= THRESHOLD
             # A conversation and its next turn share nearly all words and ask two things: the last turns must be alike too.

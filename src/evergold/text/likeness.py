@@ -1,10 +1,9 @@
 """Texts that are nearly the same, and documents that hold the words of a query.
 
-MinHash over word triples finds the candidates in one pass (`NearIndex`); each is then measured exactly, so that nothing is
-called a copy on an estimate alone. An index that is asked text by text proposes every text that is somewhat alike; of ten
-thousand questions made from one template that is all of them, and measuring every pair takes long. With all texts at hand
-(`pairs_across`) there is a better filter, and it misses nothing: of two sets that share four fifths, the rarest fifth of the
-one meets the rarest fifth of the other.
+Texts are compared by the word triples they share. Of two sets that share four fifths, the rarest fifth of the one meets the
+rarest fifth of the other, so only texts that meet there are measured, and none is missed. With all texts at hand
+(`pairs_across`) it is known which triples are rare. An index that is asked text by text (`NearIndex`) takes the longest for
+the rarest: of ten thousand questions made from one template it measures every pair, which takes long.
 
 BM25 ranks documents by the words of a query, rare words counting more and long documents less. Whoever has counted words already
 passes a way to look them up (`bm25`); whoever asks many questions about the same documents lets an `Index` remember where each
@@ -19,11 +18,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from math import ceil
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 THRESHOLD = 0.8
-# 32 bands of 4 rows find a pair that shares 0.8 nearly always (1 - (1 - 0.8⁴)³²); the fixed seed makes runs equal.
-_PERMUTATIONS, _BANDS, _SEED = 128, 32, 1
 _WORD = re.compile(r"\w+")
 _MIN_WORDS = 5
 """Shorter texts ("yes", "thanks") are alike without being copies; they count only when equal to the letter."""
@@ -35,33 +32,25 @@ class NearIndex:
     """The texts added so far; asked which of them another is nearly the same as."""
 
     def __init__(self, threshold: float = THRESHOLD) -> None:
-        from rensa import RMinHash, RMinHashLSH
-
         self._threshold = threshold
-        self._hash = RMinHash
-        self._lsh = RMinHashLSH(threshold, _PERMUTATIONS, _BANDS)
         self._texts: list[tuple[str, Shingles]] = []
+        self._holding: defaultdict[str, list[int]] = defaultdict(list)
 
     def add(self, name: str, shingles: Shingles) -> None:
-        if shingles:
-            self._lsh.insert(len(self._texts), self._of(shingles))
-            self._texts.append((name, shingles))
+        for words in self._choose(shingles):
+            self._holding[words].append(len(self._texts))
+        self._texts.append((name, shingles))
 
     def find_similar(self, shingles: Shingles) -> Iterator[tuple[str, float]]:
-        """Names of texts that are alike, with how much of their triples is shared."""
-        if not shingles:
-            return
-        for index in self._lsh.query(self._of(shingles)):
-            name, others = self._texts[index]
+        """Names of texts that are alike, in the order they were added, with how much of their triples is shared."""
+        near = set(chain.from_iterable(self._holding.get(words, ()) for words in self._choose(shingles)))
+        for name, others in (self._texts[index] for index in sorted(near)):
             share = jaccard(shingles, others)
             if share >= self._threshold:
                 yield name, share
 
-    def _of(self, shingles: Shingles) -> Any:
-        sketch = self._hash(_PERMUTATIONS, _SEED)
-        # A frozenset of strings has another order in every process; sorted, the same text gives the same sketch.
-        sketch.update(sorted(shingles))
-        return sketch
+    def _choose(self, shingles: Shingles) -> list[str]:
+        return rarest(shingles, self._threshold, lambda words: -len(words))
 
 
 def normalise(text: str) -> str:
@@ -110,7 +99,7 @@ def pairs_across(entries: Sequence[TextEntry], threshold: float = THRESHOLD) -> 
         same = copies[entry.shingles]
         if copy := next((one for group, one in same.items() if group != entry.group), None):
             yield Pair(copy, entry, 1.0)
-        rare = rarest(entry.shingles, often, threshold)
+        rare = rarest(entry.shingles, threshold, often.__getitem__)
         if not copy:
             groups = ((name, listed) for word in rare for name, listed in known[word].items())
             near = sorted(set(chain.from_iterable(listed for name, listed in groups if name != entry.group)))
@@ -123,11 +112,11 @@ def pairs_across(entries: Sequence[TextEntry], threshold: float = THRESHOLD) -> 
                 known[word][entry.group].append(index)
 
 
-def rarest(shingles: Shingles, often: Counter[str], threshold: float) -> list[str]:
+def rarest(shingles: Shingles, threshold: float, how_often: Callable[[str], int]) -> list[str]:
     """As many as two sets cannot both do without."""
     # The 1e-9 guards against 0.8 · n landing just above an integer in floating point, which would drop one shingle.
     most = len(shingles) - ceil(threshold * len(shingles) - 1e-9) + 1
-    return sorted(shingles, key=lambda word: (often[word], word))[:most]
+    return sorted(shingles, key=lambda words: (how_often(words), words))[:most]
 
 
 # The usual constants: K1 bounds the weight of a repeated word, B how much long documents lose.
