@@ -48,8 +48,7 @@ class Checks:
     @cached_property
     def installed(self) -> dict[str, Check]:
         """The installed checks that are on."""
-        with self._store.db.read() as connection:
-            on = builtin_on(self._settings, fact(connection, BEGAN_WITH), self._rules)
+        on = builtin_on(self._settings, self._store.read(fact, BEGAN_WITH), self._rules)
         known = plugins.names("checks")
         for name in self._settings.checks_off:
             if name not in known:
@@ -85,7 +84,7 @@ class Checks:
         with self._store.db.read() as connection:
             if not suite or not count_unchecked(connection):
                 return
-            parts = list(ranges(connection))
+            parts = ranges(connection)
         for after, upto, _ in parts:
             if time.monotonic() > until:
                 return

@@ -133,8 +133,7 @@ class CheckStage:
                 # The order of the traces is kept, so everything before the first that was not reached is done.
                 if number and time.monotonic() > until:
                     return trace_ids.index(some[0])
-                with self._store.db.read() as connection:
-                    turns = {turn.id: turn for turn in turns_of(connection, some)}
+                turns = {turn.id: turn for turn in self._store.read(turns_of, some)}
                 left = self.suite.run_ahead([turns[one] for one in some if one in turns], until - time.monotonic())
                 if left:
                     return trace_ids.index(left[0].id)
@@ -177,12 +176,9 @@ class CheckStage:
     def backfill(self, *, everything: bool, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
         """Check all of history: what no suite or an older one has seen, or `everything` again; what changed is queued."""
         report, portion = CheckReport(), Portion(AT_ONCE)
-        with self._store.db.read() as connection:
-            # Ranges are taken first: a long read transaction would keep the database from cleaning up.
-            parts = list(ranges(connection, AT_ONCE))
-        for after, upto, _ in parts:
-            with self._store.db.read() as connection:
-                ids = ids_between(connection, after, upto)
+        # Ranges are taken first: a long read transaction would keep the database from cleaning up.
+        for after, upto, _ in self._store.read(ranges, AT_ONCE):
+            ids = self._store.read(ids_between, after, upto)
             while ids:
                 reached = self.run_ahead(ids, everything=everything)
                 # In short transactions.
@@ -199,11 +195,8 @@ class CheckStage:
     def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
         """Report what a backfill would find, without keeping it."""
         report = CheckReport()
-        with self._store.db.read() as connection:
-            parts = list(ranges(connection, AT_ONCE))
-        for after, upto, count in parts:
-            with self._store.db.read() as connection:
-                turns = turns_of(connection, ids_between(connection, after, upto))
+        for after, upto, count in self._store.read(ranges, AT_ONCE):
+            turns = self._store.read(turns_of, self._store.read(ids_between, after, upto))
             report.add(list(self.suite.run(turns)))
             report.traces += count
             progress(count)
@@ -211,8 +204,7 @@ class CheckStage:
 
     def explain(self, trace_id: str) -> list[Checked]:
         """What each check says of one trace now."""
-        with self._store.db.read() as connection:
-            return list(self.suite.run(turns_of(connection, [trace_id])))
+        return list(self.suite.run(self._store.read(turns_of, [trace_id])))
 
     def _run_suite(self, connection: Connection, ids: Sequence[str], everything: bool) -> tuple[list[Checked], int]:
         if not self.suite:

@@ -101,9 +101,7 @@ class PatternDetector:
         for batch in batches(list(trace_ids), self.together):
             if reached and self._clock() > until:
                 break
-            with store.db.read() as connection:
-                messages = messages_after(connection, batch)
-            if messages:
+            if messages := store.read(messages_after, batch):
                 self._prepare(messages)
             reached += len(batch)
         return reached

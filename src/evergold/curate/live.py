@@ -62,8 +62,7 @@ class Curation(QueuedCuration):
 
         Processes on one PostgreSQL that are asked for the same share the ranges; each returns what it did itself.
         """
-        with self._store.db.read() as connection:
-            parts = self._parts(connection)
+        parts = self._store.read(self._parts)
         job = content_hash([[policy.label, str(self.scope_of(policy))] for policy in self.policies])
         with shared_work(self._store.db, BACKFILL, "a backfill of curation", job, parts):
             # Without a detector in force, what an earlier one found must not go on deciding.
@@ -96,9 +95,8 @@ class Curation(QueuedCuration):
         """Do some of the next part, or wait while others have in hand what comes before it; None when all is done."""
         done = self._store.db.write_with_retry(partial(self._part, portions=portions))
         while done is None:
-            with self._store.db.read() as connection:
-                if not has_parts(connection, BACKFILL):
-                    return None
+            if not self._store.read(has_parts, BACKFILL):
+                return None
             time.sleep(SHARED_SECONDS)
             done = self._store.db.write_with_retry(partial(self._part, portions=portions))
         return done
@@ -152,14 +150,13 @@ class Curation(QueuedCuration):
         with self._store.db.read() as connection:
             if unpaired := count_unpaired(connection):
                 decided[self.policies[0].label].add(Changes(by_kind={"corrected": unpaired}))
-            pieces = list(ranges(connection))
+            pieces = ranges(connection)
         corrected = {trace_id for finding in detected for trace_id in finding.traces}
         for policy in self.policies:
             # A trace over the day's limit stays out; one that no check has seen yet would be checked first.
             scope = Scope(limited=self.scope_of(policy).limited)
             for after, upto, count in pieces:
-                with self._store.db.read() as connection:
-                    changes = preview(connection, policy, after, upto, corrected, scope)
+                changes = self._store.read(preview, policy, after, upto, corrected, scope)
                 changes.traces = count
                 decided[policy.label].add(changes)
                 progress(count)
@@ -195,8 +192,7 @@ class Curation(QueuedCuration):
 
     def undo(self, label: str) -> Undone:
         """Take back what a policy revision (`name@digits`) did."""
-        with self._store.db.read() as connection:
-            whole = find_revision(connection, label)
+        whole = self._store.read(find_revision, label)
         total, portion = Undone(whole), Portion(BATCH)
         after: int | None = 0
         while after is not None:

@@ -201,9 +201,7 @@ class QueuedCuration:
         if slow is None and not isinstance(reader, JudgeDetector):
             if not shared:
                 if reader is not None:
-                    with self._store.db.read() as connection:
-                        coming = next_queued(connection, limit)
-                    limit = reader.read_ahead(self._store, coming) or limit
+                    limit = reader.read_ahead(self._store, self._store.read(next_queued, limit)) or limit
                 return partial(take_queued, limit=limit)
         else:
             limit = min(limit, MOST_AHEAD)

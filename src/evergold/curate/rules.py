@@ -70,8 +70,7 @@ def detector_named(store: Store, settings: Settings) -> Detector | None:
             f"curation.detector_sample = {sample:g}, curation.detector_budget = {budget}: "
             "a sample lies from 0 to 1 and a budget is not negative"
         )
-    with store.db.read() as connection:
-        asked = read_counters(connection, asked_counter()).get(asked_counter(), 0)
+    asked = store.read(read_counters, asked_counter()).get(asked_counter(), 0)
     return JudgeDetector(name, make_judge(judge, settings), budget, sample, asked)
 
 

@@ -225,19 +225,16 @@ def has_tag(tag: str, dialect: str) -> ColumnElement[bool]:
     return or_(position(traces.c.tags, dumps(tag)) > 0, by_a_person)
 
 
-def has_score(condition: ScoreCondition) -> ColumnElement[bool]:
-    """Whether a trace has such a score.
+def _score_match(condition: ScoreCondition) -> IndexMatch:
+    """The traces that have such a score, with the words by which the database knows that a partial index will do."""
+    table = trace_scores.c
+    plain: list[ColumnElement[bool]] = [table.name == condition.name] if condition.name != ANY_NAME else []
+    plain += [table.source == condition.source.value] if condition.source is not None else []
 
-    Asked of one trace after the other, an index of all failing scores would be read again each time. SQLite chooses it
-    even by the value of a parameter, but not for a sum.
-    """
-    value = trace_scores.c.value + 0.0
-    return exists().where(trace_scores.c.trace_id == traces.c.id, *_comparisons(condition, value))
+    def with_value(value: ColumnElement[float]) -> list[ColumnElement[bool]]:
+        return plain if condition.sign is None else [*plain, COMPARE[condition.sign](value, condition.value)]
 
-
-def score_parts(condition: ScoreCondition) -> list[ColumnElement[bool]]:
-    """The parts of a condition, with the words by which the database knows that a partial index will do."""
-    parts = _comparisons(condition, trace_scores.c.value)
+    parts = list(with_value(table.value))
     # Only a range inside that of the partial index lets the database use it.
     below = condition.value <= FAILING_BELOW if condition.sign == "<" else condition.value < FAILING_BELOW
     if condition.sign in ("<", "<=", "=") and below:
@@ -245,17 +242,11 @@ def score_parts(condition: ScoreCondition) -> list[ColumnElement[bool]]:
     # Scores of people and judges are few beside those of the system; their own index is small.
     elif condition.source not in (None, ScoreSource.SYSTEM):
         parts.append(literal_column(GIVEN, Boolean))
-    return parts
-
-
-def _comparisons(condition: ScoreCondition, value: ColumnElement[float]) -> list[ColumnElement[bool]]:
-    table = trace_scores.c
-    parts: list[ColumnElement[bool]] = [table.name == condition.name] if condition.name != ANY_NAME else []
-    if condition.source is not None:
-        parts.append(table.source == condition.source.value)
-    if condition.sign is not None:
-        parts.append(COMPARE[condition.sign](value, condition.value))
-    return parts
+    # Asked of one trace after the other, an index of all failing scores would be read again each time. SQLite chooses it
+    # even by the value of a parameter, but not for a sum.
+    holds = exists().where(table.trace_id == traces.c.id, *with_value(table.value + 0.0))
+    hits = select(traces.c.seq).join(trace_scores, table.trace_id == traces.c.id).where(*parts)
+    return IndexMatch(hits, holds, select(table.trace_id).where(*parts))
 
 
 FEW = 5_000  # hits of an index that are looked at one by one
@@ -404,11 +395,7 @@ def asked_of(connection: Connection, wanted: TraceFilter) -> SearchTerms:
 
 def _index_matches(wanted: TraceFilter) -> Iterator[IndexMatch]:
     """The parts of the filter, beside the words, that an index answers by itself."""
-    for written in wanted.score:
-        condition = score_condition(written)
-        parts = score_parts(condition)
-        of_traces = select(traces.c.seq).join(trace_scores, trace_scores.c.trace_id == traces.c.id).where(*parts)
-        yield IndexMatch(of_traces, has_score(condition), select(trace_scores.c.trace_id).where(*parts))
+    yield from (_score_match(score_condition(written)) for written in wanted.score)
     if wanted.became and isinstance(outcome := _outcome_match(wanted.became), IndexMatch):
         yield outcome
 

@@ -138,14 +138,8 @@ def insert_scores(connection: Connection, columns: Sequence[str], rows: Sequence
 
 def drop_scores(connection: Connection, keys: Collection[Key]) -> None:
     """Delete the scores with these keys, many in a statement."""
-    statement = "DELETE FROM trace_scores WHERE (trace_id, key) IN"
     for batch in batches(keys, ROWS):
-        if connection.dialect.name == "postgresql":
-            values = tuple(list(column) for column in zip(*batch, strict=True))
-            connection.exec_driver_sql(f"{statement} (SELECT * FROM unnest(%s::text[], %s::text[]))", values)
-        else:
-            listed = ", ".join(["(?, ?)"] * len(batch))
-            connection.exec_driver_sql(f"{statement} (VALUES {listed})", tuple(chain.from_iterable(batch)))
+        run_sql(connection, "DELETE FROM trace_scores WHERE (trace_id, key) IN :keys", keys=tuple(batch))
 
 
 def _row(trace_id: str, score: Score) -> tuple[Any, ...]:

@@ -42,6 +42,8 @@ SCORES_OF_HOUR = f"""SELECT coalesce(t.model, ''), t.name, s.name, s.source,
 OF_DAY = f"""bucket = '{Bucket.HOUR.value}' AND kind IN ({", ".join(f"'{kind.value}'" for kind in Grouping)})
     AND start BETWEEN :day AND :end AND substr(start, 1, {DAY}) = :day"""
 
+SUMS = ("traces", "failed", "tokens", "cost", "costed")  # columns of the figures that add up
+
 TrafficKey = tuple[str, str, str]  # of a row: `model` or `name`, the hour or day, and which model or name
 
 
@@ -59,7 +61,7 @@ class TrafficSums:
     failing: int = 0
 
     def add(self, other: "TrafficSums") -> None:
-        for name in ("traces", "failed", "tokens", "cost", "costed", "scored", "failing"):
+        for name in (*SUMS, "scored", "failing"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.latencies.update(other.latencies)
 
@@ -122,16 +124,7 @@ def _replace(connection: Connection, bucket: Bucket, starts: Iterable[str], coun
     for table in ("traffic_figures", "traffic_scores"):
         change_among(connection, f"DELETE FROM {table} WHERE bucket = '{bucket.value}' AND start", wanted)
     figures = [
-        (
-            bucket.value,
-            *key,
-            one.traces,
-            one.failed,
-            one.tokens,
-            one.cost,
-            one.costed,
-            dumps(sorted(one.latencies.items())),
-        )
+        (bucket.value, *key, *(getattr(one, name) for name in SUMS), dumps(sorted(one.latencies.items())))
         for key, one in counted.figures.items()
         if key[1] in wanted
     ]
@@ -143,7 +136,7 @@ def _replace(connection: Connection, bucket: Bucket, starts: Iterable[str], coun
 def _of_day(connection: Connection, day: str) -> CountedTraffic:
     """Add the hours of a day up."""
     result, given = CountedTraffic(), {"day": day, "end": f"{day}T99"}
-    figures = f"SELECT kind, value, traces, failed, tokens, cost, costed, latencies FROM traffic_figures WHERE {OF_DAY}"
+    figures = f"SELECT kind, value, {', '.join(SUMS)}, latencies FROM traffic_figures WHERE {OF_DAY}"
     for kind, value, *sums, bins in run_sql(connection, figures, **given):
         result.figures[kind, day, value].add(TrafficSums(read_bins(bins), *sums))
     scores = f"SELECT kind, value, name, source, scored, failing FROM traffic_scores WHERE {OF_DAY}"
@@ -184,7 +177,7 @@ def traffic_cells(
     connection: Connection, since: str, by: Grouping, bucket: Bucket, values: Iterable[str]
 ) -> Iterator[tuple[str, str | None, TrafficSums]]:
     """Read the figures since the bucket in which that moment lies: start, group, sums."""
-    figures = "start, value, traces, failed, tokens, cost, costed, latencies FROM traffic_figures"
+    figures = f"start, value, {', '.join(SUMS)}, latencies FROM traffic_figures"
     for start, group, *sums, bins in _cells(connection, figures, since, by, bucket, values):
         yield start, group, TrafficSums(read_bins(bins), *sums)
 

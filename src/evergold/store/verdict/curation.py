@@ -252,12 +252,13 @@ class Changes:
             self.examples[kind] = (self.examples.get(kind, []) + ids)[:5]
 
 
-def ranges(connection: Connection, size: int = BATCH) -> Iterator[tuple[str, str, int]]:
+def ranges(connection: Connection, size: int = BATCH) -> list[tuple[str, str, int]]:
     """All traces as ranges of ids of about `size`: after, up to and including, how many."""
-    after = ""
+    results, after = list[tuple[str, str, int]](), ""
     while (following := next_range(connection, after, size)) is not None:
-        yield following
+        results.append(following)
         after = following[1]
+    return results
 
 
 def next_range(connection: Connection, after: str, size: int, last: str | None = None) -> tuple[str, str, int] | None:
