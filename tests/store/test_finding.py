@@ -18,7 +18,7 @@ from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter, CaseOrder
 from evergold.store.schema import traces as trace_table
 from evergold.store.text_index import fold, learn_parts, parts_of
-from evergold.store.trace.filter import TraceFilter, TraceOrder, choose_traces, has_score, score_condition
+from evergold.store.trace.filter import TraceFilter, TraceOrder, choose_traces, score_condition, score_match
 from evergold.store.trace.search import SearchTerms, is_common, match_of
 from evergold.workspace import Workspace
 from tests.builders import a_case
@@ -339,7 +339,7 @@ def test_a_list_shows_the_beginning_of_long_texts_where_it_is_asked_for(workspac
 def test_a_trace_is_held_against_a_score_by_its_own_scores(tmp_path: Path) -> None:
     """Over a million traces the index of all failing scores would be read once for each trace of the list."""
     with Workspace.open(Settings(home=tmp_path)) as workspace, workspace.store.db.read() as connection:
-        query = select(trace_table.c.seq).where(has_score(score_condition("grounded<0.3"))).compile(connection)
+        query = select(trace_table.c.seq).where(score_match(score_condition("grounded<0.3")).holds).compile(connection)
         values = tuple(query.params[name] for name in query.positiontup or ())
         plan = " ".join(row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", values))
     assert "(trace_id=?" in plan

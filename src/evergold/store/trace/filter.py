@@ -225,7 +225,7 @@ def has_tag(tag: str, dialect: str) -> ColumnElement[bool]:
     return or_(position(traces.c.tags, dumps(tag)) > 0, by_a_person)
 
 
-def _score_match(condition: ScoreCondition) -> IndexMatch:
+def score_match(condition: ScoreCondition) -> IndexMatch:
     """The traces that have such a score, with the words by which the database knows that a partial index will do."""
     table = trace_scores.c
     plain: list[ColumnElement[bool]] = [table.name == condition.name] if condition.name != ANY_NAME else []
@@ -395,7 +395,7 @@ def asked_of(connection: Connection, wanted: TraceFilter) -> SearchTerms:
 
 def _index_matches(wanted: TraceFilter) -> Iterator[IndexMatch]:
     """The parts of the filter, beside the words, that an index answers by itself."""
-    yield from (_score_match(score_condition(written)) for written in wanted.score)
+    yield from (score_match(score_condition(written)) for written in wanted.score)
     if wanted.became and isinstance(outcome := _outcome_match(wanted.became), IndexMatch):
         yield outcome
 
