@@ -169,3 +169,9 @@ def test_a_result_goes_to_the_call_with_its_arguments_where_an_id_is_used_twice(
         span["metadata"] = {"tool_call_id": "c1"}
     found = conversation_of(a_trace(output=None, spans=[last, *tools]))
     assert [message["content"] for message in found.turn if message["role"] == "tool"] == ["done", "refused"]
+
+
+def test_instructions_that_stand_for_the_question_are_said_once() -> None:
+    told = {"attributes": {"gen_ai.system_instructions": json.dumps([{"type": "text", "content": "Be brief."}])}}
+    read = conversation_of(a_trace(input="Be brief.", output=None, spans=[a_root(input="Be brief.", metadata=told)]))
+    assert [one["content"] for one in (*read.messages, *read.turn)] == ["Be brief."]

@@ -104,6 +104,12 @@ def test_messages_under_a_name_that_says_which_side_they_are() -> None:
     assert not exchange_of(span({"acme.metadata.input": said["acme.turn.input"], "acme.turn.seen": "x"}, output=None))
 
 
+def test_a_reply_without_content_beside_an_answer_and_no_question() -> None:
+    empty = json.dumps([{"role": "assistant", "parts": []}])
+    exchange = exchange_of(span({"acme.output": json.dumps(ANSWERED), "gen_ai.output.messages": empty}))
+    assert (exchange.input, exchange.output) == ([], ANSWERED)
+
+
 def test_only_the_first_choice_is_the_answer() -> None:
     events = [
         {"name": "gen_ai.user.message", "attributes": {"content": "Hi"}},

@@ -515,6 +515,8 @@ def test_the_error_of_a_failed_span_is_no_answer(output: Any, answer: str | None
         ({"acme.agent.messages": json.dumps(OPENAI_IN)}, "input", QUESTION),
         ({"llm.input_messages": json.dumps(OPENAI_IN)}, "input", QUESTION),
         ({"acme.input": json.dumps({"type": "messages", "value": OPENAI_IN})}, "input", QUESTION),
+        ({"acme.input": json.dumps({"type": "raw", "value": {"seat": 4}})}, "input", '{"seat":4}'),
+        ({"acme.input": json.dumps([QUESTION, "Which year?"])}, "input", f"{QUESTION}\n\nWhich year?"),
         ({"acme.call.input": json.dumps({"body": {"model": "gpt", "messages": OPENAI_IN}})}, "model", "gpt"),
         ({"acme:output": json.dumps({"text": ANSWER})}, "output", ANSWER),
         ({"acme.response.text": ANSWER}, "output", ANSWER),

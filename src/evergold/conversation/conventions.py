@@ -369,6 +369,10 @@ def _has_content(message: Message) -> bool:
     return bool(message.get("content") or message.get("tool_calls"))
 
 
+def _is_whole_run(asked: list[Message]) -> bool:
+    return bool(asked) and asked[-1]["role"] == "assistant"
+
+
 def exchange_of(span: Span) -> Exchange:
     """What a span says, side by side from the first convention that says it; parameters from all of them."""
     attributes = attributes_of(span)
@@ -380,7 +384,7 @@ def exchange_of(span: Span) -> Exchange:
             whole.input, whole.output = exchange.input, exchange.output
         # One convention may hold the question and another the answer, as with instrumentation on two levels; but the
         # messages of an input that end with an answer are those of a whole run.
-        elif not any(map(_has_content, whole.output)) and exchange.output and whole.input[-1]["role"] != "assistant":
+        elif not any(map(_has_content, whole.output)) and exchange.output and not _is_whole_run(whole.input):
             whole.output = exchange.output
         elif not whole.input:
             whole.input = exchange.input

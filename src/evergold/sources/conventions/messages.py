@@ -84,6 +84,8 @@ def _read_meaning(value: Any, side: int) -> str | None:
         return None
     if isinstance(document, str):
         return document
+    if isinstance(document, dict) and document.keys() == {"type", "value"} and isinstance(document["type"], str):
+        return _read_meaning(document["value"], side)
     text = _find_text(document, side) if isinstance(document, dict | list) else None
     if text is not None:
         # Messages without any content (a sender that leaves contents out) say nothing; a picture alone is a question.
@@ -118,7 +120,9 @@ def _text_of_parts(document: list[Any], side: int) -> str | None:
     if side == OUTPUT and (lists_calls(items) or all(isinstance(item, dict) and "toolName" in item for item in items)):
         return _calls_as_json([call["function"] for call in calls_in(items)])
     typed = any(isinstance(item, dict) and "type" in item for item in items)
-    pieces = pieces_of(items if typed else items[-1:])
+    # Texts of a question are its parts, those of a reply alternatives.
+    whole = typed or (side == INPUT and all(isinstance(item, str) for item in items))
+    pieces = pieces_of(items if whole else items[-1:])
     texts = [piece.value.get("text") for piece in pieces if piece.kind == "content"]
     return "\n\n".join(texts) if texts and all(isinstance(one, str) for one in texts) else None
 
@@ -188,8 +192,6 @@ def _wrapped_text(document: dict[str, Any], side: int) -> str | None:
     """What stands under a telling key of an object: a text beside nothing, or beside what cannot be part of it."""
     if "role" in document:
         return None
-    if document.keys() == {"type", "value"} and isinstance(document["type"], str):
-        return _find_text(document["value"], side)
     given = {key: value for key, value in document.items() if value not in (None, "", [], {})}
     if side and not given and len(document) > 1 and document.get("text") == "":
         return ""  # what a run was to give, which ended before it gave anything
