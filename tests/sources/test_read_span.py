@@ -519,6 +519,7 @@ def test_the_error_of_a_failed_span_is_no_answer(output: Any, answer: str | None
         ({"acme.input": json.dumps([QUESTION, "Which year?"])}, "input", f"{QUESTION}\n\nWhich year?"),
         ({"acme.call.input": json.dumps({"body": {"model": "gpt", "messages": OPENAI_IN}})}, "model", "gpt"),
         ({"acme:output": json.dumps({"text": ANSWER})}, "output", ANSWER),
+        ({"acme:output": json.dumps({"text": "", "object": {"seat": 4}})}, "output", '{"seat":4}'),
         ({"acme.response.text": ANSWER}, "output", ANSWER),
         ({"acme.tool.result": "22 degrees"}, "output", "22 degrees"),
         ({"acme.tool.name": "weather", "acme.tool.arguments": '{"city":"Lima"}'}, "kind", "tool"),

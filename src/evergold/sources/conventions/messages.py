@@ -212,7 +212,9 @@ def _wrapped_text(document: dict[str, Any], side: int) -> str | None:
         if isinstance(inner, str) and (_stands_alone(given, key) or (side and given.keys() - {key} <= GIVEN)):
             return inner
         if isinstance(inner, list | dict) and (key == "messages" or len(given) == 1):
-            return _find_text(inner, side)
+            text = _find_text(inner, side)
+            # What stands beside empty fields is the whole answer: `{"text": "", "object": {…}}`.
+            return as_json(inner) if text is None and side == OUTPUT and len(document) > 1 else text
     return _only_question(given) if side == INPUT else None
 
 
