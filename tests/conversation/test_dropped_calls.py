@@ -29,6 +29,17 @@ def test_calls_of_the_same_trace_are_put_back_once() -> None:
     assert conversation.problems == ()
 
 
+def test_empty_replies_before_results_get_the_calls_of_their_request_back() -> None:
+    empty = {"role": "assistant", "content": ""}
+    results = [{"role": "tool", "content": result["content"]} for result in RESULTS]
+    first = a_model_call("first", [ASKED], [CALLS], at=1)
+    logged = {**a_model_call("logged", [ASKED], [CALLS], at=1), "kind": "event"}
+    last = a_model_call("last", [ASKED, empty, *results], [ANSWER], at=3)
+    trace = a_trace(input=ASKED["content"], output=ANSWER["content"], spans=[ROOT, first, logged, last])
+    conversation = conversation_of(trace)
+    assert [*conversation.messages, *conversation.turn] == [ASKED, CALLS, *RESULTS, ANSWER]
+
+
 def test_calls_of_an_earlier_trace_are_read_from_its_session_only_where_they_lack() -> None:
     earlier = a_trace("t1", spans=[a_model_call("first", [ASKED], [CALLS], at=1)])
     asked: list[str] = []

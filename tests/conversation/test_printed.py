@@ -168,6 +168,12 @@ def test_printed_messages_of_a_list_are_read() -> None:
     assert read[1]["tool_calls"][0]["function"] == {"name": "hours", "arguments": '{"day":"Sunday"}'}
 
 
+def test_tools_that_are_the_only_text_of_a_list_are_read() -> None:
+    offered = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in ("lookup", "renew")]
+    assert [tool["function"]["name"] for tool in tools_in([json.dumps(offered)])] == ["lookup", "renew"]
+    assert tools_in([[{"type": "human", "content": "Open?"}]]) == []
+
+
 def test_tools_that_are_offered_among_the_messages_are_no_messages() -> None:
     schema = {"name": "hours", "description": "Opening hours", "parameters": {"type": "object", "properties": {}}}
     asked = [

@@ -200,6 +200,15 @@ def test_calls_that_are_numbered_beside_an_empty_reply_are_the_reply() -> None:
     assert [call["function"]["name"] for call in made["tool_calls"]] == ["due", "renew"]
 
 
+def test_an_object_around_an_answer_is_no_part_of_the_turn() -> None:
+    said = {
+        "gen_ai.prompt": json.dumps({"messages": [ASKED]}),
+        "gen_ai.completion": json.dumps({"text": "x", "files": []}),
+    }
+    span = {"id": "m", "name": "chat", "kind": "llm", "output": ANSWER["content"], "metadata": {"attributes": said}}
+    assert conversation_of(a_run(span)).turn == (ANSWER,)
+
+
 def test_the_question_of_the_last_of_several_turns_below_a_silent_span() -> None:
     trace = a_run(a_root(), a_model_call("m", [*BEFORE, ASKED], [ANSWER]), input=BEFORE[0]["content"])
     assert texts_of(trace, conversation_of(trace)) == (ASKED["content"], ANSWER["content"])

@@ -228,6 +228,13 @@ def test_a_frameworks_own_names_say_what_its_span_was_given_and_gave() -> None:
     assert (said.kind, said.input, said.output) == ("agent", "Is it open?", "Yes.")
     assert read(run | {"mastra.agent_run.output": '{"text": "", "files": []}'}).output is None
     assert read(run | {"input.value": "Open?", "app.tokens.input": "12"}).input == "Open?"
+    state = {
+        "langchain.inputs": '[[{"type": "human", "content": "Open?"}], {"tags": []}]',
+        "langchain.outputs": '{"_type": "m"}',
+    }
+    assert (read(state).input, read(state).output) == ("Open?", None)
+    assert read(state | {"langchain.outputs": "null"}).output is None
+    assert read({"gen_ai.operation.name": "chat", "gen_ai.system_instructions": "Be brief."}).input is None
 
 
 def test_calls_beside_an_answer_are_those_of_an_earlier_reply() -> None:

@@ -296,21 +296,21 @@ def _traceloop(span: Span, attributes: Attributes) -> Exchange:
     """OpenLLMetry: `gen_ai.prompt.0.content`, `llm.request.functions.0.name`, and entities' input and output as JSON."""
     offered = tools_in(unflatten(attributes, "llm.request.functions"))
     return Exchange(
-        _traceloop_side(attributes, "input", "user", "gen_ai.prompt"),
-        _traceloop_side(attributes, "output", "assistant", "gen_ai.completion"),
+        _traceloop_side(attributes, "input", "user", "gen_ai.prompt", span.input),
+        _traceloop_side(attributes, "output", "assistant", "gen_ai.completion", span.output),
         offered or tools_in(attributes.get("traceloop.entity.input")),
         _rename(attributes, {"traceloop.prompt.key": "prompt_name", "traceloop.prompt.version": "prompt_version"}),
     )
 
 
-def _traceloop_side(attributes: Attributes, side: Side, role: str, prefix: str) -> list[Message]:
+def _traceloop_side(attributes: Attributes, side: Side, role: str, prefix: str, stated: str | None) -> list[Message]:
     listed = _objects(attributes, prefix)
     items = [{"role": role, **item} for item in listed]
     # Several completions are alternatives, not turns; unless each is one of the calls of a reply.
     messages = messages_in(items[:1] if side == "output" and not lists_calls(listed) else items, side)
     messages = messages or _messages_under(attributes, side, (prefix, f"traceloop.entity.{side}"))
     if not messages and isinstance(text := attributes.get(prefix), str) and text:
-        return [text_message(text, side)]
+        return [text_message(stated or text, side)]
     return messages
 
 
@@ -343,7 +343,9 @@ def _read_generic(span: Span, attributes: Attributes) -> Exchange:
     exchange = Exchange(output=_messages_under(attributes, "output", answered))
     for key in (*ASKED, *names_of_side(attributes, "input")):
         if (value := attributes.get(key)) and not exchange.input:
-            exchange.input, exchange.tools = messages_in(value, "input"), tools_in(value)
+            exchange.input = messages_in(value, "input")
+            # A list under a framework's own name is one of messages.
+            exchange.tools = tools_in(value) if key in ASKED or decode_object(value) else []
             # ADK and Genkit send the settings of the model inside the request; objects in there are tools and schemas.
             config = decode_object(decode_object(value).get("config"))
             simple = (str, int, float, bool)

@@ -235,6 +235,10 @@ def _holds(arguments: Any, given: Any) -> bool:
 def _prepend_earlier(known: Exchange, span: Span, calls: Sequence[Span], exchange: ExchangeReader) -> Exchange:
     """The exchange with what came before it, where a call sends only what is new, or a history without its calls."""
     before = [call for call in calls if call is not span and _end_of(call) <= _end_of(span)]
+    calling: list[Message] = []
+    for reply in (reply for call in before for reply in exchange(call).output[-1:] if reply.get("tool_calls")):
+        calling += [] if reply in calling else [reply]  # a call and what was logged beside it say the same
+    known = replace(known, input=_fill_empty_replies(known.input, calling))
     for call in before:  # latest first
         lacking = ids_of_lost_calls(known.input)
         if not lacking:
@@ -252,6 +256,20 @@ def _prepend_earlier(known: Exchange, span: Span, calls: Sequence[Span], exchang
             whole = join_sides(earlier) + own
         known = Exchange(whole, known.output, known.tools or earlier.tools, earlier.parameters | known.parameters)
     return known
+
+
+def _fill_empty_replies(messages: list[Message], made: Sequence[Message]) -> list[Message]:
+    """The history with the calls of earlier replies (`made`, latest first) in place of the empty replies before results."""
+    filled = list(messages)
+    left = list(made)
+    for number in range(len(messages) - 1, -1, -1):
+        message = messages[number]
+        results = next((n for n, one in enumerate(messages[number + 1 :]) if one["role"] != "tool"), None)
+        results = len(messages) - number - 1 if results is None else results
+        empty = message["role"] == "assistant" and not message.get("content") and not message.get("tool_calls")
+        if empty and results and left and len(left[0]["tool_calls"]) == results:
+            filled[number] = left.pop(0)
+    return filled
 
 
 def _undo_relay(known: Exchange, span: Span, calls: Sequence[Span], exchange: ExchangeReader) -> Exchange:

@@ -49,11 +49,10 @@ def tools_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     if depth > DEEPEST_OFFER:
         return []
     if isinstance(document, list):
-        offered = [decode_json(item) for item in document]
-        # A list of one text that is the JSON of all of them (Langtrace).
-        return [
-            tool for one in offered for tool in (tools_in(one, depth + 1) if isinstance(one, list) else _tools_of(one))
-        ]
+        # A list of one text is the JSON of all of them (Langtrace).
+        if len(document) == 1 and isinstance(document[0], str) and document[0].lstrip()[:1] == "[":
+            return tools_in(document[0], depth + 1)
+        return [tool for item in document for tool in _tools_of(decode_json(item))]
     if not isinstance(document, dict):
         return []
     for key in (*LISTS, *NESTED):

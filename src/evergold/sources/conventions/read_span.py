@@ -101,7 +101,6 @@ USER = (
 TEXT_FACTS = {"user_id": USER}  # a fact of a span → the names it has; the first that is there is its text
 TOOL = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
 QUERY = ("gen_ai.retrieval.query.text",)
-INSTRUCTIONS = ("gen_ai.system_instructions",)
 LISTED_INPUT = ("llm.input_messages", "gen_ai.prompt", "llm.prompts")
 LISTED_OUTPUT = ("llm.output_messages", "gen_ai.completion", "llm.choices")
 ARGUMENTS = frozenset(
@@ -222,8 +221,8 @@ class AttributePlan:
     """Where to look in a span with certain names: each field is a table, narrowed to those.
 
     Of the names of a field the first that says something decides. `listed_input` and `listed_output` are the prefixes of
-    flattened message lists. `instructions` are an input where nothing else is. `seldom`, `annotated`: whether there is
-    anything of what most spans do not say.
+    flattened message lists. `own_input` and `own_output` are names of the framework's own. `seldom`, `annotated`: whether
+    there is anything of what most spans do not say.
     """
 
     kind: Names = KIND
@@ -235,7 +234,6 @@ class AttributePlan:
     session: Names = SESSION
     tool: Names = TOOL
     stated_input: Names = (*JSON_INPUT, *QUERY)
-    instructions: Names = INSTRUCTIONS
     text_output: Names = TEXT_OUTPUT
     json_output: Names = JSON_OUTPUT
     late_output: Names = LATE_OUTPUT
@@ -422,7 +420,7 @@ def _kind(attributes: Attributes, plan: AttributePlan) -> str:
 
 
 def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan) -> str | None:
-    # None: nothing is said so far; empty: the question has no text, so that instructions do not stand for it.
+    # None: nothing is said so far; empty: the question has no text, so that nothing else stands for it.
     text = lone = None
     # Flattened messages first: they hold the roles, which a plain `input.value` beside them lacks.
     for prefix in plan.listed_input:
@@ -445,8 +443,6 @@ def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan)
         text = _mime_value(attributes, INPUT)
     for key in plan.own_input:
         text = input_text(attributes[key]) if text is None and isinstance(attributes[key], TEXTS) else text
-    for key in plan.instructions if attributes.get("gen_ai.operation.name") != "create_agent" else ():
-        text = input_text(attributes[key]) if text is None else text
     return text or lone
 
 
@@ -484,7 +480,10 @@ def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan
     if text is None:
         text = _mime_value(attributes, OUTPUT)
     for key in plan.own_output:
-        text = output_text(attributes[key]) if text is None and isinstance(attributes[key], TEXTS) else text
+        stated = output_text(attributes[key]) if text is None and isinstance(attributes[key], TEXTS) else None
+        # An object without a known text, and `null`, is what a step handed on.
+        if stated and (stated != attributes[key] or not (stated == "null" or stated.lstrip()[:1] in ("{", "["))):
+            text = stated
     for key in plan.late_output:
         # The last answer among the messages of a run that failed is that of an earlier turn.
         if text is None and not (failed and key in WHOLE_RUNS):
