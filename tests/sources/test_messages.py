@@ -57,6 +57,15 @@ def test_one_odd_value_in_a_message_never_breaks_the_reading() -> None:
         ({"raw": "Hello", "tasks": [1], "usage": {}}, '{"raw":"Hello","tasks":[1],"usage":{}}', "Hello"),
         ({"raw": "Hello", "title": "T"}, '{"raw":"Hello","title":"T"}', '{"raw":"Hello","title":"T"}'),
         ({"raw": "Hello", "agent": "A", "messages": [{"role": "user", "content": "Hi"}]}, "Hi", "Hello"),
+        (
+            {
+                "object": "chat.completion",
+                "model": "m",
+                "choices": [{"message": {"role": "assistant", "content": "Hello"}}],
+            },
+            "Hello",
+            "Hello",
+        ),
         ({"message": "Hi"}, "Hi", None),
         ({"query_or_bundle": {"query_str": "Hi", "vectors": None}}, "Hi", None),
         ({"data": {"find": {"query": "Hi", "top_k": 3}, "ask": {"query": "Hi"}}}, "Hi", None),

@@ -31,7 +31,7 @@ TEXT_KEYS = (
         "text",
         "content",
         "raw",
-        "object",
+        "object",  # a document; a text under it is the kind of a provider's reply
         "final_output",
     ),
 )
@@ -209,7 +209,11 @@ def _wrapped_text(document: dict[str, Any], side: int) -> str | None:
         inner = given.get(key)
         if key in RESULTS and isinstance(inner, str) and isinstance(given.get("messages"), list):
             return inner
-        if isinstance(inner, str) and (_stands_alone(given, key) or (side and given.keys() - {key} <= GIVEN)):
+        if (
+            isinstance(inner, str)
+            and key != "object"
+            and (_stands_alone(given, key) or (side and given.keys() - {key} <= GIVEN))
+        ):
             return inner
         if isinstance(inner, list | dict) and (key == "messages" or len(given) == 1):
             text = _find_text(inner, side)
