@@ -528,6 +528,7 @@ def test_the_error_of_a_failed_span_is_no_answer(output: Any, answer: str | None
         ({"acme:output": json.dumps({"text": ANSWER})}, "output", ANSWER),
         ({"acme:output": json.dumps({"text": "", "object": {"seat": 4}})}, "output", '{"seat":4}'),
         ({"acme.response.text": ANSWER}, "output", ANSWER),
+        ({"acme.span.type": "tool", "acme.tool.output": '{"sky":"grey"}'}, "output", '{"sky":"grey"}'),
         ({"acme.tool.result": "22 degrees"}, "output", "22 degrees"),
         ({"acme.tool.name": "weather", "acme.tool.arguments": '{"city":"Lima"}'}, "kind", "tool"),
         ({"acme.span.type": "llm"}, "kind", "llm"),

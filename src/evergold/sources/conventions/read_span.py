@@ -357,7 +357,7 @@ def read_span(span: WireSpan, plan: AttributePlan | None = None) -> ParsedSpan:
     parsed = ParsedSpan(
         kind,
         _input(attributes, span.events, plan),
-        _output(attributes, span.events, plan, failed=span.failed),
+        _output(attributes, span.events, plan, kind, failed=span.failed),
         _text(attributes, plan.model),
         _text(attributes, plan.provider),
         _count(_find_first(attributes, plan.tokens_in)),
@@ -458,7 +458,9 @@ def _arguments(value: Any) -> str | None:
     return value or None if isinstance(value, str) else as_json(value) if value is not None else None
 
 
-def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan, *, failed: bool) -> str | None:
+def _output(
+    attributes: Attributes, events: list[WireEvent], plan: AttributePlan, kind: str, *, failed: bool
+) -> str | None:
     text = calls = None
     for prefix in plan.listed_output:
         listed = unflatten(attributes, prefix)
@@ -481,8 +483,8 @@ def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan
         text = _mime_value(attributes, OUTPUT)
     for key in plan.own_output:
         stated = output_text(attributes[key]) if text is None and isinstance(attributes[key], TEXTS) else None
-        # An object without a known text, and `null`, is what a step handed on.
-        if stated and (stated != attributes[key] or not (stated == "null" or stated.lstrip()[:1] in ("{", "["))):
+        # An object without a known text, and `null`, is what a step handed on, or the result of a tool.
+        if stated and (kind == "tool" or stated != attributes[key] or (stated != "null" and stated[:1] not in "{[")):
             text = stated
     for key in plan.late_output:
         # The last answer among the messages of a run that failed is that of an earlier turn.
