@@ -116,6 +116,21 @@ PASOS = "1. Abra **Ajustes**.\n1. Seleccione la cuenta de la tienda.\n1. Haga cl
         ("How can I contribute?", "Who contributes gets a letter from the shop in Lima.", None),
         ("Accounts", "To add a second account, see the page of the accounts of the shop in Lima.", None),
         ("Accounts", "To add a second account, you must be a member of the club of the shop.", None),
+        # Another text or other people have the answer, or it is about something else than the question.
+        ("How is a claim made?", "A claim is made as described in the guide for claims of the shop.", None),
+        ("Which stove should I buy?", "Please ask in the forum of the club which stove suits your boat.", None),
+        ("What is store credit?", "Some of it is paid at once and some of it comes later as store credit.", None),
+        (
+            "Duplicate accounts",
+            f"To find two accounts of one name:\n\n{STEPS}",
+            "How do I find two accounts of one name?",
+        ),
+        ("Filter function", STEPS, None),
+        ("Install as a service", STEPS, None),
+        ("Add a second account", f"This goes on from the list above.\n\n{STEPS}", None),
+        ("Add a second account", STEPS.replace("Select the account.", "Select the account:"), None),
+        ("Tutorial for accounts", f"To add a second account of the example in this tutorial:\n\n{STEPS}", None),
+        ("Accounts", f"To add a second account:\n\n{STEPS}\n\nIt looks like this:\n\nThen it is done.", None),
     ],
 )
 def test_a_section_is_asked_about_where_its_heading_or_first_words_tell_how(
@@ -151,6 +166,20 @@ def test_a_list_that_cannot_be_quoted_whole_answers_nothing() -> None:
     assert not asked(f"# Create a new account\n\n{linked}")
     code = "To turn off the lights of the shop, set the first line of its file to this one:\n\n```\nlights: off\n```"
     assert not asked(f"# Lights of the shop\n\n{code.replace(' to this one:', ' to off.')}")
+
+
+def test_an_answer_keeps_its_numbers_and_all_that_belongs_to_it() -> None:
+    sizes = "Reports are made in the sizes P1 to P3.  They can also be made in larger sizes, as the shop wishes."
+    [(_, _, basis)] = asked(f"# Which sizes do reports have?\n\n{sizes}")
+    assert basis == sizes.replace("  ", " ")
+    after = "The account is ready after a minute."
+    [(_, _, basis)] = asked(f"# Accounts\n\nTo add a second account:\n\n{STEPS}\n\n{after}")
+    assert basis.endswith(f"3. Click Save.\n{after}")
+
+
+def test_a_question_without_a_name_is_asked_behind_the_product_of_its_page() -> None:
+    text = f"# Accounts of the Acme shop\n\nThey are for members.\n\n## Create an account\n\n{STEPS}"
+    assert [one for one, _, _ in asked(text)] == ["Accounts of the Acme shop: How do I create an account?"]
 
 
 def test_steps_are_quoted_in_order_without_their_pictures() -> None:

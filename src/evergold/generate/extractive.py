@@ -11,6 +11,7 @@ Questions and requests are in the language of the document; questions of this wr
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from evergold.generate.passages import _LINK, _WRAP, clear_sentences, flatten
@@ -89,7 +90,9 @@ _POINTS = _match_any(
 _OUTSIDE = _match_any(
     r"""above previous(?:ly)? earlier as_(?:shown|seen|described|mentioned|explained|indicated) screenshots? pictured
     (?:figure|table|image|picture|figura|tabla|imagen)_\d+ (?:next|last|other)_(?:section|page|chapter|lesson)s? acab\w+_de_\w+
-    (?:in|see|of)_(?:this|the)_(?:section|image|picture|example|tutorial) (?:this|following)_links? links?_below
+    (?:in|see|of|for)_(?:this|the|our)_(?:section|image|picture|example|tutorial|walkthrough|exercise|lab|lesson|scenario)
+    (?:en|de|para)_(?:este|esta|el|la)_(?:tutorial|ejemplo|escenario|caso|ejercicio|lección|imagen|figura|sección|página|apartado)
+    (?:step|paso)s?_\d (?:this|following)_links? links?_below
     (?:el|este|siguiente)_(?:siguiente_)?(?:enlace|vínculo) anteriormente más_arriba
     (?:described|listed|explained|shown)_below siguiente_(?:sección|página|apartado) follow_the_instructions?
     (?:paso|sección|apartado|capítulo|página|párrafo|lección|punto|acción|opción|ejemplo|procedimiento|tabla|método)s?_anterior(?:es)?
@@ -98,7 +101,8 @@ _OUTSIDE = _match_any(
 )
 _PRONOUN = _match_any(
     """it its them they their he his him she her this that these those such here there above below following ello est[aeo]s?
-    es[aeo]s? ést[aeo]s? aquell[oa]s? aquí así dich[oa]s? siguientes? anterior(?:es)? otr[oa]s? another others? again"""
+    es[aeo]s? ést[aeo]s? aquell[oa]s? aquí así dich[oa]s? siguientes? anterior(?:es)? otr[oa]s? another others? again
+    cada_un[oa] each_(?:one|of) ambos ambas both"""
 )
 _ORDERS = """accept access activate add adjust allow answer append apply approve archive ask assign attach avoid back block
     book browse build buy cancel change charge check choose claim clean clear click clone close combine compare complete
@@ -125,14 +129,17 @@ _ORDER = re.compile(
 # The orders of manuals, to "usted" and to "tú"; by their ending alone they cannot be told from statements.
 _ORDEN = re.compile(
     r"(?:(?:luego|después|ahora|primero|por último|finalmente|a continuación|simplemente|opcionalmente|también|y)[ ,]+)*"
-    r"(?:(?:acced|abr|escrib|elij|elig|escoj|escog|le|sub|a[ñn]ad|introdu[zc]|introdu[zc]c|dirij|dirig|ve|corr|defin|incluy|imprim|"
+    r"(?:(?:acced|abr|escrib|elij|elig|escoj|escog|le|sub|a[ñn]ad|introdu[zc]|introdu[zc]c|dirij|dirig|ve|corr|defin|"
+    r"incluy|imprim|"
     r"met|mantén|mantenga|pon|ponga|haz|haga|recib|vuelv|consig|obten|obtenga|permit|sig|eleg|descubr|revis|"
     r"selecci[oó]n|puls|presion|marc|marqu|desmarc|desmarqu|inici|copi|descarg|descargu|guard|agreg|agregu|cre|envi|enví|complet|"
-    r"rellen|activ|desactiv|us|utili[zc]|configur|estable[zc]c?|to[cq]u?|cli[cq]u?|locali[zc]|bus[cq]u?|expand|despli[eé]gu?|arrastr|"
+    r"rellen|activ|desactiv|us|utili[zc]|configur|estable[zc]c?|to[cq]u?|cli[cq]u?|locali[zc]|bus[cq]u?|expand|"
+    r"despli[eé]gu?|arrastr|"
     r"asegúr|verifi[cq]u?|comprueb|confirm|ingres|modifi[cq]u?|cambi|edit|elimin|borr|quit|asign|cargu?|habilit|deshabilit|"
     r"naveg|navegu|regístr|registr|instal|ejecut|repit|esper|acept|rechac|peg|pegu|pegue|ajust|apli[cq]u?|conect|desconect|"
     r"escane|mir|dé|da|presenta|presente|solicit|llam|gire|gira|retir|coloqu?|coloc|levant|apret|apriet|crea|vay|"
-    r"especifi[cq]u?|indi[cq]u?|not|export|import|insert|public|publiqu|oprim|teclee|teclea|dej|entr|sal|salg|cierr)(?:a|e|an|en|o)?"
+    r"especifi[cq]u?|indi[cq]u?|not|export|import|insert|public|publiqu|oprim|teclee|teclea|dej|entr|sal|salg|"
+    r"cierr)(?:a|e|an|en|o)?"
     r"(?:se|te|lo|la|los|las)?)\b(?! (?:es|son|está|se)\b)|"
     r"(?:.{0,60}\b)?(?:deb(?:e|es|erá|erás)|tienes? que|hay que|es necesario|basta con) (?!ser|estar|tener|haber)\w+[aei]r",
     re.IGNORECASE,
@@ -211,13 +218,14 @@ def _cite_line(line: str, number: int) -> str:
     return (item.group() if item else "") + " ".join(cited)
 
 
-_ITEM = re.compile(r"\s*(?:\d{1,2}[.)]|#\.|[-*+•])\s+")
+_ITEM = re.compile(r"\A\s*(?:\d{1,2}[.)]|#\.|[-*+•])\s+")
 # Pictures, targets and notes' labels are left out of what is quoted; code, tables and directives cannot be quoted in a line.
 _LEFT_OUT = re.compile(
     r"<figure\b.{0,800}?</figure>|^[ >\t]*!\[[^\]]{0,300}\](?:\((?:[^()\n]|\([^()\n]{0,50}\)){0,300}\)|"
     r"\[[^\]\n]{0,100}\])(?:\{[^}\n]{0,200}\})?[ \t]*$|"
     r"(?<=\))\{[^}\n]{0,200}\}|<img\b[^>]{0,500}>|</?(?:br|p|div|a|span|center|kbd|b|i|u|em|strong|sup)\b[^>]{0,300}>|"
     r"<!--.{0,500}?-->|[ ]?\{[:#][^}]{0,100}\}|^[ ]*:::image[^\n]*:::[ ]*$|"
+    r"\[!div[^\]\n]{0,200}\]|[ ]\(\[[^\]\n]{1,60}\]\([^()\s]{1,300}\)\)|"
     r"^[ ]*\.\. (?:image|figure|_)[^\n]*(?:\n[ ]+:[^\n]*)*|^[ ]*>[ ]?(?:\[![A-Z]+\])?",
     re.MULTILINE | re.DOTALL,
 )
@@ -228,7 +236,8 @@ _UNQUOTABLE = re.compile(
 
 
 _REFERS = re.compile(
-    r"^(?:for (?:more|further|detailed|additional)|see\b|learn more|read more|refer to|check out|more information|visit\b|"
+    r"(?:^|, |; )(?:for (?:more|further|detailed|additional)|see\b|learn more|read more|refer to|check out|"
+    r"more information|visit\b|"
     r"para (?:obtener )?(?:más|información|instrucciones|conocer más|saber más)|consult[ae]|ve[ar]\b|véase|"
     r"más información|obtenga más|"
     r"obtener más|lea\b|puede consultar)|"
@@ -236,6 +245,28 @@ _REFERS = re.compile(
     r"\b(?:here|aquí)[.:)]*$|(?:link|enlace|vínculo)s?[.:]?$",
     re.IGNORECASE,
 )
+
+
+# A sentence that sends its reader to another text, or to other people.
+_ELSEWHERE = re.compile(
+    r"\b(?:see|refer|consult|read|check|visit|follow|described|explained|detailed|documented|covered|outlined|according|"
+    r"found|listed|"
+    r"consult\w+|ve[ar]|vea|le[ae]r?|revis\w+|visit\w+|sig[au]\w*|descrit[oa]s?|explica\w*|detalla\w*|indica\w*|según|"
+    r"siguiendo)\b"
+    r"[^.]{0,60}\b(?:sections?|chapters?|articles?|pages?|guides?|guidelines|tutorials?|documents?|documentation|docs?|"
+    r"manuals?|website|"
+    r"blogs?|posts?|faqs?|instructions|videos?|examples?|links?|wiki|readme|secci[oó]n\w*|capítulos?|artículos?|"
+    r"páginas?|guías?|tutorial\w*|"
+    r"documento|documentación|notas|notes|manual\w*|instrucciones|indicaciones|ejemplos?|enlaces?|vínculos?|tema|apartado)\b",
+    re.IGNORECASE,
+)
+_PEOPLE = re.compile(
+    r"\b(?:contact(?:ing)?|get in touch|reach out|ask|e-?mail|write to|forums?|raise an? \w+|open an? (?:issue|ticket)|"
+    r"support team|"
+    r"p[oó]n\w* en contacto|contact[aeo]\w*|pregunt[ae]\w*|escrib[ae]\w* a|foros?|soporte|equipo de)\b",
+    re.IGNORECASE,
+)
+MOST_SENT_AWAY = 0.3  # share of an answer's sentences
 
 
 def strip_markup(text: str) -> str:
@@ -246,7 +277,7 @@ def strip_markup(text: str) -> str:
 def _quote(text: str) -> list[str]:
     """The lines of a section as an answer quotes them; a paragraph that a line cannot show is `LOST`."""
     lines: list[str] = []
-    number, margin = 0, 0
+    number, written, margin, sent = 0, 0, 0, False
     for paragraph in re.split(r"\n\s*\n", _LEFT_OUT.sub("", text)):
         if _UNQUOTABLE.search(re.sub(r"(?<!`)`[^`\n]+`(?!`)", "", paragraph)):
             lines.append(LOST)
@@ -254,42 +285,72 @@ def _quote(text: str) -> list[str]:
         for raw in _WRAP.sub(" ", paragraph).split("\n"):
             item, bare = _ITEM.match(raw), _ITEM.sub("", raw, count=1)
             margin = len(raw) - len(raw.lstrip()) if item and not (lines and _ITEM.match(lines[-1])) else margin
-            # A list within a list, or with a link for an item, cannot be quoted whole.
-            if item and (len(raw) - len(raw.lstrip()) > margin + 1 or _LINK.fullmatch(bare.strip(" ."))):
+            ordered = item is not None and item.group().strip()[0] in "0123456789#"
+            before = lines[-1] if lines and _ITEM.match(lines[-1]) else ""
+            inner = len(raw) - len(raw.lstrip()) > margin + 1 or (before != "" and before[0].isdigit() != ordered)
+            # A list within a list, or an item that only says where to read, cannot be quoted whole.
+            if item and (inner or _LINK.fullmatch(bare.strip(" .")) or _REFERS.match(flatten(bare))):
                 lines.append(LOST)
                 continue
             # Where more is to be read answers nothing.
             if _LINK.fullmatch(bare.strip(" .")):
                 continue
-            line = flatten(bare)
-            line = " ".join(one for one in sentences(line) if not _REFERS.search(one)) if _REFERS.search(line) else line
+            every = sentences(flatten(bare))
+            line = " ".join(one for one in every if not _REFERS.search(one))
+            sent = sent or len(line) < len(flatten(bare))
             if any(map(str.isalnum, line)):
-                ordered = item and item.group().strip()[0] in "0123456789#"
-                number = number + 1 if ordered else number if item or (lines and _ITEM.match(lines[-1])) else 0
+                if ordered and item:
+                    raw_number = int(re.sub(r"\D", "", item.group()) or 1)
+                    # A list that is numbered by hand begins anew with its 1.
+                    number, written = (1 if raw_number == 1 < written else number + 1), raw_number
+                elif not item and not (lines and _ITEM.match(lines[-1])):
+                    number = written = 0
                 lines.append(f"{number}. {line}" if ordered else f"- {line}" if item else line)
-    return lines
+    # Where the rest is elsewhere, a sentence or two are no answer.
+    return [LOST] if sent and len(" ".join(lines).split()) < FEWEST_BESIDE else lines
 
 
 LOST = "?"
+FEWEST_BESIDE = 40  # words of a section that also says where to read more
 
 
 def _title(text: str) -> str:
     """A heading as it is read: without marks, numbers and a sign at its end."""
-    return re.sub(r"^(?:\d{1,2}(?:\.\d{1,2})*[.)]?|[a-zA-Z][.)]|[^\w¿¡“«\"'`(]+)\s+", "", strip_markup(text)).strip(
-        " *_#:.`"
-    )
+    return re.sub(
+        r"^(?:(?:(?:step|paso|part|parte|chapter|capítulo|lesson|lección|module|módulo|section|"
+        r"sección) )?\d{1,2}(?:\.\d{1,2})*[.):]*|[a-zA-Z][.)]|[^\w¿¡“«\"'`(]+)\s+",
+        "",
+        strip_markup(text),
+        flags=re.IGNORECASE,
+    ).strip(" *_#:.`")
 
 
 def _complete(lines: Sequence[str]) -> bool:
     """Whether quoted lines are an answer: of a fair length, closed, and pointing at nothing outside."""
     text = " ".join(lines)
     last = lines[-1] if lines else ""
+    numbers = [line.partition(".")[0] for line in lines if line[0].isdigit()]
+    every = [one for line in lines for one in sentences(line)]
+    sent_away = [at for at, one in enumerate(every) if _PEOPLE.search(one)]
+    dangling = re.match(
+        r"(?:but|however|so|then|also|he|she|they|pero|además|también|entonces)\b", _ITEM.sub("", text), re.IGNORECASE
+    )
+    # What a line leads up to, if no list, was a picture or the like.
+    led = all(_ITEM.match(after) for line, after in pairwise(lines) if line.endswith(":"))
+    if dangling or not led:
+        return False
+    # Steps before the first, or under one of them, are somewhere else.
+    if (numbers and numbers[0] not in "01") or any(_ITEM.match(line) and line.endswith(":") for line in lines):
+        return False
+    if any(map(_ELSEWHERE.search, every)) or sent_away[:1] == [0] or len(sent_away) > MOST_SENT_AWAY * len(every):
+        return False
     return (
         6 <= len(text.split()) <= LONGEST_ANSWER
         and all(_ITEM.match(line) or line.endswith((".", "!", ":", ")")) for line in lines)
         and not last.endswith((":", ",", "?"))
         and not _OUTSIDE.search(text)
-        and not re.search(r"https?://\S+\s*$|[?¿|{}]|\w_[A-Z]|\w\*\w", re.sub(r"`[^`]*`", "", text))
+        and not re.search(r"https?://\S+\s*$|[?¿|{}]|\w_[A-Z]|\w\*\w|\.\d\. ", re.sub(r"`[^`]+`", "", text))
+        and not re.search(r"``|(?<!\S):[a-z_-]+:(?!\S)", text)
         and all(text.count(one) == text.count(other) for one, other in ("()", "[]", "“”", "«»"))
         and text.count("`") % 2 == text.count('"') % 2 == 0
         and not markers(text)
@@ -302,6 +363,7 @@ def _askable(question: str) -> bool:
     return (
         4 <= len(words) <= LONGEST_QUESTION
         and not _PRONOUN.search(question)
+        and question.count("?") == 1
         and not re.search(r"[/|<>{}=\[\]:]|\w_\w|\(|\b(?:we|our|us|nuestr\w+|nosotros)\b", question)
     )
 
@@ -314,23 +376,42 @@ def _name_page(question: str, title: str, above: str) -> str | None:
     missing: list[str] = []
     for heading in headings:
         words = _name_words(_ASKING.sub(" ", heading))
-        if words and not words & asked and not _GENERIC.fullmatch(heading):
+        # A product that the title names belongs to a question without a name, whatever else they share.
+        named = not _find_names(" ".join((*missing, question))) and (_find_names(heading) or len(asked) < FEWEST_ASKED)
+        if words - asked and (not words & asked or named) and not _GENERIC.fullmatch(heading):
             missing.append(heading[0].upper() + heading[1:])
             asked |= words
-    if any(len(heading.split()) > LONGEST_HEADING or re.search(r"[?:|]", heading) for heading in missing):
+    if any(
+        len(heading.split()) > LONGEST_HEADING
+        or (heading.isupper() and len(heading) > LONGEST_ACRONYM)
+        or re.search(r"[?:|{}<>%]|\d{2,}\D+\d{2,}", heading)
+        for heading in missing
+    ):
         return None
     return f"{', '.join(missing)}: {question}" if missing else question
 
 
+def _find_names(text: str) -> list[str]:
+    """The words with a capital or digit inside a text that is not all in such."""
+    inner = [word for word in re.findall(r"[\w.-]+", text) if len(word) > 1][1:]
+    names = [word for word in inner if word != word.lower()]
+    return names if len(names) < len(inner) or len(inner) < 3 else []
+
+
+FEWEST_ASKED = 3  # words that carry meaning, without which a question needs its title
+LONGEST_ACRONYM = 5  # letters
 LONGEST_HEADING = 8  # words of a title or heading before a question
 _PAGE_OF = re.compile(
-    r"^(?:frequently asked questions|questions|faqs?|preguntas(?: más)?(?: frecuentes)?|(?:introduction|overview|introducción|"
+    r"^(?:frequently asked questions|questions|faqs?|preguntas(?: más)?(?: frecuentes)?|(?:(?:an )?introduction|"
+    r"overview|introducción|resumen|"
     r"información general)) (?:about|on|for|to|of|sobre|acerca de|a|de)(?: (?:las?|los|el))? ",
     re.IGNORECASE,
 )
 _GENERIC = re.compile(
     r"|overview|introduction|getting started|readme|faqs?|frequently asked questions|help|documentation|"
-    r"(?:user )?(?:guide|manual)|introducción|(?:visión|información|descripción) general|preguntas (?:más )?frecuentes|"
+    r"(?:user )?(?:guide|manual)|contents|index|key features|general|summary|questions?|prerequisites|requirements|"
+    r"prerrequisitos|requisitos(?: previos)?|resumen|preguntas|introducción|[íi]ndice|contenidos?|(?:visión|información|"
+    r"descripción) general|preguntas (?:más )?frecuentes|"
     r"(?:guía|manual)(?: del usuario)?|ayuda|documentación",
     re.IGNORECASE,
 )
@@ -339,17 +420,27 @@ _GENERIC = re.compile(
 def _ask_heading(passage: Passage, section: Section, language: str) -> Iterator[Idea]:
     """A heading that asks, answered by all that stands under it."""
     title, lines = _title(section.heading), _quote(section.text)
+    if language == "en":
+        title = _lower(title, section.text)
+        title = title[:1].upper() + title[1:]
     question = _question_en(title) if language == "en" else _question_es(title)
     if not (question and section.whole and _askable(question) and _complete(lines)):
         return
     # "How can I contribute?" asks whoever reads the page; "what is X?" needs no more than X.
     asked = set(Text(_ASKING.sub(" ", question)).content)
-    names = len(asked) > 1 or (asked and re.match(r"(?:what (?:is|are)|¿qué (?:es|son)) ", question, re.IGNORECASE))
-    unclear = re.match(
-        r"(?:but|however|so|then|also|he|she|they|pero|además|también|entonces)\b", lines[0], re.IGNORECASE
-    )
-    if names and not unclear and asked & set(Text(" ".join(lines)).content):
+    is_what = re.match(r"(?:what (?:is|are)|¿qué (?:es|son)) ", question, re.IGNORECASE)
+    names = len(asked) > 1 or bool(asked and is_what)
+    # What something is, its first words say; "some of them are old" does not.
+    if what := re.match(r"(?:what (?:is|are|does)|¿qué (?:es|son|significa)) (.+)", question, re.IGNORECASE):
+        names = bool(names and _name_words(" ".join(_bare(lines[0])[:2])) & _name_words(" ".join(_bare(what[1])[:2])))
+    if names and asked & set(Text(" ".join(lines)).content):
         yield Idea(instruction=question, method="heading", basis="\n".join(lines))
+
+
+def _bare(text: str) -> list[str]:
+    """The words of a text behind its article."""
+    words = re.findall(r"[\w'-]+", text)
+    return words[1:] if words and words[0].lower() in _ARTICLES else words
 
 
 _ASKING = _match_any(
@@ -371,9 +462,7 @@ def _question_en(title: str) -> str | None:
     # A heading that asks as people do: "How Terraform Cloud is accessing accounts?" is a title with a sign behind it.
     if _ASKS.match(text):
         return f"{text}?"
-    if title.endswith("?") and re.match(
-        rf"(?:{_AUXILIARY}|am|who|why|which|what (?:if|happens)) ", text, re.IGNORECASE
-    ):
+    if title.endswith("?") and re.match(rf"(?:{_AUXILIARY}|am|who|which|what (?:if|happens)) ", text, re.IGNORECASE):
         return title
     if to := re.match(r"(When|Where|What|Which \w+) to (.+)$", text):
         return f"{to[1]} should I {_swap(to[2])}?"
@@ -418,21 +507,26 @@ def _ask_how(passage: Passage, section: Section, language: str) -> Iterator[Idea
     )
     # "Report procedure" looks like an order: only where the steps are numbered is it surely none of a noun.
     ordered = any(line[0].isdigit() for line in lines) or language == "es" or title.split()[0].lower() not in _BASES
-    if task and ordered and section.whole and _complete(lines) and _has_steps(lines, language):
-        yield from _how(task, lines, language, passage.title, "steps")
+    # Steps that lead to something else than the heading, or to a part of it, do not answer it.
+    leads = [match["task"] for line in lines if (match := _TASKS[language].match(line.replace("’", "'")))]
+    other = task and any(lead.split()[0].lower() != task.split()[0] for lead in leads)
+    if task and ordered and not other and section.whole and _complete(lines) and _has_steps(lines, language):
+        yield from _how(task, lines, language, f"{passage.title} {section.above}", "steps")
 
 
 def _ask_task(passage: Passage, section: Section, language: str) -> Iterator[Idea]:
     """What a paragraph says how to do, with the steps that it leads up to, where the heading or the title names it too."""
     title = f"{_title(section.heading)} {passage.title}"
     lines = _quote(section.text)
+    headings = f"{passage.title} {section.above}"
     for start, line in enumerate(lines):
         match = None if _ITEM.match(line) else _TASKS[language].match(next(iter(sentences(line)), "").replace("’", "'"))
-        end = next((at for at in range(start + 1, len(lines)) if not _ITEM.match(lines[at])), len(lines))
-        unit = lines[start:end]
+        tasks = (at for at in range(start + 1, len(lines)) if _TASKS[language].match(lines[at].replace("’", "'")))
+        # All of the section up to what it says how to do next.
+        unit = lines[start : next(tasks, len(lines))]
         if (
             match is None
-            or lines[end : end + 1] == [LOST]
+            or not section.whole
             or not _complete(unit)
             or _POINTS.search(match["task"])
             or len(sentences(line)) > MOST_SENTENCES
@@ -444,13 +538,11 @@ def _ask_task(passage: Passage, section: Section, language: str) -> Iterator[Ide
             if len(unit) > 1
             else _is_instruction(match["rest"] or "", line, language)
         )
-        # Steps that go on after a paragraph between them are not all here.
-        more = re.match(r"(?:[2-9]|1\d)\. ", next((one for one in lines[end:] if _ITEM.match(one)), ""))
         # One paragraph answers only where it is all of its section, and the heading or the title names the same.
         shared = set(Text(match["task"].partition(" ")[2]).content) & set(Text(title).content)
-        named = len(unit) > 1 or (section.whole and len(lines) == 1 and shared)
-        if orders and named and not (len(unit) > 1 and more):
-            yield from _how(_swap(match["task"]), unit, language, title, "task")
+        named = len(unit) > 1 or (len(lines) == 1 and shared)
+        if orders and named:
+            yield from _how(_swap(match["task"]), unit, language, headings, "task")
 
 
 def _is_instruction(rest: str, line: str, language: str) -> bool:
@@ -466,14 +558,15 @@ def _is_instruction(rest: str, line: str, language: str) -> bool:
 def _has_steps(lines: Sequence[str], language: str) -> bool:
     """Whether lines hold a list that says what to do; its numbered items alone, where it has such."""
     items = [_ITEM.sub("", line) for line in lines if line[0].isdigit()]
+    fewest = 0.7 if items else 1.0  # what stands beside an order in an open list is none of its steps
     items = items or [_ITEM.sub("", line) for line in lines if _ITEM.match(line)]
-    orders = [_is_order(one, language) and not re.match(r"[^.,]{2,40} [–—-] ", one) for one in items]
-    return len(items) > 1 and orders[0] and sum(orders) >= 0.7 * len(orders)
+    orders = [_is_order(one, language) and not re.match(r"[^.,]{2,40}(?: [–—-]|:) ", one) for one in items]
+    return len(items) > 1 and orders[0] and sum(orders) >= fewest * len(orders)
 
 
 def _how(task: str, lines: Sequence[str], language: str, title: str, method: str) -> Iterator[Idea]:
     question = f"How do I {task}?" if language == "en" else f"¿Cómo puedo {task}?"
-    if _askable(question) and not _OPEN.search(task) and _is_named(task, title):
+    if _askable(question) and not _OPEN.search(task) and not _SERIES.search(title) and _is_named(task, language):
         yield Idea(instruction=question, method=method, basis="\n".join(lines))
 
 
@@ -481,7 +574,7 @@ MOST_SENTENCES = 6  # sentences of a paragraph
 FEWEST_ORDERING = 7  # words of what is to be done
 _TASKS = {
     "en": re.compile(
-        r"(?:To|If you (?:want|wish|would like) to) (?P<task>(?!be\b|do\b)[a-z]+ [^,;:()]{4,70})(?:, (?P<rest>.{8,})|:)$"
+        r"(?:To|If you (?:want|wish|would like) to) (?P<task>(?!be\b|do\b)[A-Za-z][a-z]+ [^,;:()]{4,70})(?:, (?P<rest>.{8,})|:)$"
     ),
     "es": re.compile(
         r"(?:Para|Si (?:deseas?|quieres?|necesitas?)) (?P<task>[a-zà-ÿ]+[aei]r [^,;:()]{4,70})(?:, (?P<rest>.{8,})|:)$"
@@ -495,21 +588,48 @@ def _is_order(text: str, language: str) -> bool:
     return bool(order.match(text) or order.match(text.partition(", ")[2]))
 
 
-def _is_named(task: str, title: str) -> bool:
-    """Whether a task says of what: "the update" alone is known only to whoever reads its document, unless the title has it."""
+def _is_named(task: str, language: str) -> bool:
+    """Whether a task says of what, as people do: neither "the update", known to readers alone, nor "filter function"."""
     words = task.split()[1:]
     thing = set(Text(" ".join(word for word in words if word.lower() not in _ARTICLES)).content)
     definite = words[0].lower() in ("the", "el", "la", "los", "las")
-    return bool(thing) and (len(thing) > 1 or not definite or bool(thing & set(Text(title).content)))
+    has_object = (
+        _OBJECT.match(" ".join(words)) or next(iter(words))[0] in '`"“«' or any(word[0].isupper() for word in words[:2])
+    )
+    whole = words[0].lower() not in _WITHOUT_OBJECT
+    return bool(thing) and (len(thing) > 1 or not definite) and whole and bool(has_object)
 
 
+# An article or the like, a preposition, or a plural before any of these.
+_OBJECT = re.compile(
+    r"(?:\w+ ){0,2}?(?:an?|the|my|all|each|every|any|more|multiple|one|two|into?|out|up|down|off|on|from|to|for|with|as|"
+    r"at|between|"
+    r"el|la|los|las|una?|unos|mis?|todos?|todas?|cada|varios|varias|a|al|del?|en|con|como|por|desde|entre|que|si)\b|"
+    r"(?:\w+ ){0,2}?\w+[^s\W]s\b",
+    re.IGNORECASE,
+)
+
+
+# "Remove from the list" and "update on a phone" do not say what.
+_WITHOUT_OBJECT = ("from", "on", "as", "for", "with", "using", "via", "at", "desde", "en", "como", "mediante")
 _ARTICLES = ("a", "an", "the", "el", "la", "los", "las", "un", "una", "unos", "unas", "de", "del")
 
 
+# Steps of a tutorial are about its example, and go on from the ones before.
+_SERIES = re.compile(
+    r"\b(?:tutorial\w*|walkthroughs?|labs?|exercises?|examples?|scenarios?|quick ?starts?|lessons?|ejemplos?|"
+    r"ejercicios?|escenarios?|"
+    r"inicio rápido|paso|lección)\b",
+    re.IGNORECASE,
+)
 # What a task must not end with or hold when somebody else asks for it.
 _OPEN = re.compile(
     r"\b(?:y|o|and|or|de|en|a|to|with|con|etc|everything|todo|things?|cosas?|procedure|process|options|settings|"
-    r"polic(?:y|ies)|overview|guide|reference)$|^(?:empezar|comenzar|begin|start \w+ing)\b|"
+    r"polic(?:y|ies)|overview|guide|reference)$|^(?:comprender|entender|conocer|saber|aprender|empezar|comenzar|begin|"
+    r"start \w+ing)\b|"
+    r"\b(?:required|necessary|needed|corresponding|respective|relevant|appropriate|desired|specified|selected|certain|"
+    r"requerid[oa]s?|necesari[oa]s?|correspondientes?|respectiv[oa]s?|adecuad[oa]s?|desead[oa]s?|seleccionad[oa]s?)\b|"
+    r"\b(?-i:the|el|la|los|las|al|del) (?-i:[a-zà-ÿ]+)$|"
     r"[:;,–—]| - |\b(?:step|paso|part|parte|example|ejemplo|pulsa|haz|haga|seleccion[ae]|debes?|puedes?|vaya)\b",
     re.IGNORECASE,
 )
@@ -543,11 +663,21 @@ def _lower(words: str, text: str) -> str:
     if 2 * sum(map(str.istitle, longer)) <= len(longer):
         return words
     made, text = [], strip_markup(text)
-    for word in words.split():
+    every = words.split()
+    for before, word, after in zip(["", *every], every, [*every[1:], ""], strict=False):
         bare = word.strip(".,!?\"'()")
-        common = bare.istitle() and (
-            re.search(rf"\b{re.escape(bare.lower())}\b", text)
-            or not re.search(rf"(?<=[\w,] ){re.escape(bare)}\b", text)
+        # A name of two words or more stays whole.
+        name = any(
+            len(pair.split()) > 1 and pair in text for pair in (f"{before} {bare}", f"{word} {after}".strip(" ?"))
+        )
+        common = (
+            bare.istitle()
+            and bare != "I"
+            and not name
+            and (
+                re.search(rf"\b{re.escape(bare.lower())}\b", text)
+                or not re.search(rf"(?<=[\w,] ){re.escape(bare)}\b", text)
+            )
         )
         made.append(word.lower() if common else word)
     return " ".join(made)
@@ -616,7 +746,8 @@ _DEFINES = {
     ),
 }
 _PRAISE = re.compile(
-    r"(?:\w+ ){1,2}(?:basic|básic[oa]|very|great|good|key|must|lot|way|most|best|only|same|first|last|result|reason|"
+    r"(?:\w+ ){1,2}(?:document\w*|guide|page|manual|tutorial|book|guía|página|"
+    r"basic|básic[oa]|very|great|good|key|must|lot|way|most|best|only|same|first|last|result|reason|"
     r"case|one|thing|"
     r"default|common|"
     r"popular|preferred|powerful|member|example|part|new|different|better|important|essential|critical|crucial|fantastic|"

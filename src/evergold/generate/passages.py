@@ -210,6 +210,7 @@ _HYPHEN = re.compile(r"(?<=[a-zà-ÿ])-\s*\n\s*(?=[a-zà-ÿ])")
 _MARKS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
 _LINK = re.compile(r"!?\[([^\]]{0,1000})\](?:\([^)\s]{0,2000}(?: ['\"][^\"\n]{0,200}['\"])?\)|\[[^\]]{0,200}\])")
 _ROLE = re.compile(r":[a-z]{2,20}(?::[a-z]{2,20})?:`([^`<]{1,200}?)(?:\s*<[^>`]{0,200}>)?`")  # of reStructuredText
+_TARGET = re.compile(r"(?<!:)`([^`<\n]{1,200}?)\s*<[^>`\n]{1,400}>`_{1,2}")
 _GLUED = re.compile(r"\*\*([^*\n]{1,200})\*\*(?=\w)")
 _LABEL = re.compile(r"\[!(?:[A-Z]+ )?([^\]\n]{0,200})\]")  # "[!UICONTROL Save]"
 # A sentence that begins with one of these depends on the one before it.
@@ -228,7 +229,7 @@ _NOT_PROSE = re.compile(r"[|{}<>\\=]|https?://|\.{4,}|^\s*\$|_{2,}|[.!?] `|\s-\s
 
 def flatten(text: str) -> str:
     """The text on one line, without the marks of emphasis and links: how it reads, not how it is set."""
-    bare = _LABEL.sub(r"\1", _ROLE.sub(r"\1", _LINK.sub(r"\1", _HYPHEN.sub("", text))))
+    bare = _TARGET.sub(r"\1", _ROLE.sub(r"\1", _LINK.sub(r"\1", _LABEL.sub(r"\1", _HYPHEN.sub("", text)))))
     return " ".join(unescape(_MARKS.sub("", _GLUED.sub(r"\1 ", bare.replace("\u200b", " ")))).split())
 
 
