@@ -126,6 +126,7 @@ PASOS = "1. Abra **Ajustes**.\n1. Seleccione la cuenta de la tienda.\n1. Haga cl
             "How do I find two accounts of one name?",
         ),
         ("Filter function", STEPS, None),
+        ("Why use pull requests", "Pull requests turn a change into a conversation of its readers.", None),
         ("Install as a service", STEPS, None),
         ("Add a second account", f"This goes on from the list above.\n\n{STEPS}", None),
         ("Add a second account", STEPS.replace("Select the account.", "Select the account:"), None),

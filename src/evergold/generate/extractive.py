@@ -350,7 +350,7 @@ def _complete(lines: Sequence[str]) -> bool:
         and not last.endswith((":", ",", "?"))
         and not _OUTSIDE.search(text)
         and not re.search(r"https?://\S+\s*$|[?¿|{}]|\w_[A-Z]|\w\*\w|\.\d\. ", re.sub(r"`[^`]+`", "", text))
-        and not re.search(r"``|(?<!\S):[a-z_-]+:(?!\S)", text)
+        and not re.search(r"``|\{%|(?<!\S):[a-z_-]+:(?!\S)", text)
         and all(text.count(one) == text.count(other) for one, other in ("()", "[]", "“”", "«»"))
         and text.count("`") % 2 == text.count('"') % 2 == 0
         and not markers(text)
@@ -469,7 +469,11 @@ def _question_en(title: str) -> str | None:
     if passive := re.match(r"(How|When|Where|Why|What) (.+) (is|are) (\w+(?:ed|en|ade|ept|elt|ought|ent))$", text):
         return f"{passive[1]} {passive[3]} {_low(passive[2])} {passive[4]}?"
     if does := re.match(r"(How|When|Where|Why|What) (.+) (\w{3,}?)(?:(?<=[sxh])e)?s$", text):
-        return f"{does[1]} does {_low(does[2])} {does[3]}?" if does[3] in _DOES and not does[2].endswith("s") else None
+        return (
+            f"{does[1]} does {_low(does[2])} {does[3]}?"
+            if does[3] in _DOES and not does[2].endswith("s") and does[2].split()[0].lower() not in _BASES
+            else None
+        )
     return None
 
 
