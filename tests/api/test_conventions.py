@@ -41,9 +41,7 @@ def one(name: str, value: Any, field: str, expected: Any, convention: str = GEN_
 TABLE: list[Row] = [
     one("gen_ai.input.messages", json.dumps(PARTS_Q), "trace.input", Q),
     one("gen_ai.input.messages", PARTS_Q, "trace.input", Q),
-    one(
-        "gen_ai.system_instructions", json.dumps([{"type": "text", "content": "Be brief."}]), "trace.input", "Be brief."
-    ),
+    one("gen_ai.system_instructions", json.dumps([{"type": "text", "content": "Be brief."}]), "trace.input", ""),
     one("gen_ai.tool.call.arguments", '{"query":"Lima"}', "span.input", '{"query":"Lima"}'),
     one("gen_ai.tool.call.arguments", {"city": "Lima"}, "span.input", '{"city":"Lima"}'),
     one("gen_ai.prompt.0.content", Q, "trace.input", Q),

@@ -165,6 +165,8 @@ def test_a_list_that_cannot_be_quoted_whole_answers_nothing() -> None:
     assert not asked(f"# Create a new account\n\n{inner}")
     linked = STEPS.replace("1. Click Save.", "1. [Its page](page.md)\n1. Click Save.")
     assert not asked(f"# Create a new account\n\n{linked}")
+    icon = STEPS.replace("Click Save", "Click ![SaveDisk](/icons/SaveDisk.svg) to save")
+    assert not asked(f"# Create a new account\n\n{icon}")
     code = "To turn off the lights of the shop, set the first line of its file to this one:\n\n```\nlights: off\n```"
     assert not asked(f"# Lights of the shop\n\n{code.replace(' to this one:', ' to off.')}")
 
@@ -176,6 +178,9 @@ def test_an_answer_keeps_its_numbers_and_all_that_belongs_to_it() -> None:
     after = "The account is ready after a minute."
     [(_, _, basis)] = asked(f"# Accounts\n\nTo add a second account:\n\n{STEPS}\n\n{after}")
     assert basis.endswith(f"3. Click Save.\n{after}")
+    condition = "Only owners of the shop can do this."
+    [(_, _, basis)] = asked(f"# Accounts\n\n{condition}\n\nTo add a second account:\n\n{STEPS}")
+    assert basis.startswith(condition)
 
 
 def test_a_question_without_a_name_is_asked_behind_the_product_of_its_page() -> None:

@@ -229,7 +229,9 @@ _LEFT_OUT = re.compile(
     r"^[ ]*\.\. (?:image|figure|_)[^\n]*(?:\n[ ]+:[^\n]*)*|^[ ]*>[ ]?(?:\[![A-Z]+\])?",
     re.MULTILINE | re.DOTALL,
 )
+# An icon that stands in a sentence under the name of its file cannot be said either.
 _UNQUOTABLE = re.compile(
+    r"!\[(?P<icon>[^\]\n]{1,60})\]\((?:[^()\s]{0,300}/)?(?P=icon)\.[a-z]{2,4}\b|"
     r"```|~~~|!INCLUDE|^\s*\||^[+=-]{3,}|\{[{%]|^\s*:::|^\s*\.\. |[<\\]|^\s*!!!|::$|:[a-z_-]+:[^`\s]|^\t|^ {4,}\S.*[;{]$",
     re.MULTILINE,
 )
@@ -523,11 +525,12 @@ def _ask_task(passage: Passage, section: Section, language: str) -> Iterator[Ide
     title = f"{_title(section.heading)} {passage.title}"
     lines = _quote(section.text)
     headings = f"{passage.title} {section.above}"
+    tasks = [at for at, line in enumerate(lines) if _TASKS[language].match(line.replace("’", "'"))]
     for start, line in enumerate(lines):
         match = None if _ITEM.match(line) else _TASKS[language].match(next(iter(sentences(line)), "").replace("’", "'"))
-        tasks = (at for at in range(start + 1, len(lines)) if _TASKS[language].match(lines[at].replace("’", "'")))
-        # All of the section up to what it says how to do next.
-        unit = lines[start : next(tasks, len(lines))]
+        # All of the section up to what it says how to do next; what stands before the first may be its condition.
+        begin = start if any(at < start for at in tasks) else 0
+        unit = lines[begin : min((at for at in tasks if at > start), default=None)]
         if (
             match is None
             or not section.whole
