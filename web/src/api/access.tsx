@@ -27,6 +27,11 @@ export function useMay(role: Role): boolean {
   return caller.data?.may.includes(role) ?? true;
 }
 
+/** Whether the server has said that the caller's role includes `role`: what others may not read is not asked before. */
+export function useMayRead(role: Role): boolean {
+  return useCaller().data?.may.includes(role) ?? false;
+}
+
 /** Whether the caller may change or delete what `author` wrote: their own, or as editor and owner anybody's. */
 export function useMayChange(): (author: string) => boolean {
   const moderates = useMay("editor");

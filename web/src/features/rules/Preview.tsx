@@ -23,7 +23,7 @@ type PreviewProps = {
 export function Preview({ rules, changed, mayEdit, saving, problem, onSave, onReset }: PreviewProps) {
   const [why, setWhy] = useState("");
   const [settled] = useDebouncedValue(rules, PAUSE_MS);
-  const preview = usePreview(settled, mayEdit);
+  const preview = usePreview(settled);
   if (!mayEdit) return <p className={classes.calm}>Your role reads these rules. An editor changes them.</p>;
   if (preview.isPending) return <Loading what="preview" rows={3} />;
   const shown = preview.data;

@@ -1,5 +1,6 @@
 /** The rules of curation: read, tried, saved. */
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMayRead } from "@/api/access";
 import { api, type Schemas, unwrap, WATCH_MS } from "@/api/client";
 import { oneOf, withoutBlanks } from "@/ui/address";
 
@@ -15,13 +16,13 @@ export function useRules() {
   });
 }
 
-export function usePreview(rules: Rules, enabled: boolean) {
+export function usePreview(rules: Rules) {
   return useQuery({
     queryKey: ["rules-preview", rules],
     queryFn: () => unwrap(api.POST("/api/v1/curation/rules/preview", { body: rules })),
     placeholderData: keepPreviousData,
     retry: false,
-    enabled,
+    enabled: useMayRead("editor"),
   });
 }
 

@@ -256,7 +256,7 @@ const ROLES: Record<Role, string> = {
 };
 
 function Tokens() {
-  const seen = useTokens(true);
+  const seen = useTokens();
   const isOpen = useIsOpen();
   const add = useAddToken();
   const revoke = useRevokeToken();

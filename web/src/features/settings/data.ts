@@ -1,5 +1,6 @@
 /** What the settings page asks for and changes: settings, endpoints, alert rules, tokens. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMayRead } from "@/api/access";
 import { api, type Schemas, unwrap, WATCH_MS } from "@/api/client";
 import { saveToken } from "@/api/token";
 
@@ -50,7 +51,8 @@ export const useTryEndpoint = () =>
 export const useTryRedaction = () =>
   useMutation({ mutationFn: (text: string) => unwrap(api.POST("/api/v1/settings/redaction", { body: { text } })) });
 
-export function useTokens(enabled: boolean) {
+export function useTokens() {
+  const enabled = useMayRead("owner");
   return useQuery({ queryKey: ["tokens"], queryFn: () => unwrap(api.GET("/api/v1/tokens")), enabled });
 }
 
