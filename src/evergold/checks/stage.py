@@ -133,7 +133,8 @@ class CheckStage:
                 # The order of the traces is kept, so everything before the first that was not reached is done.
                 if number and time.monotonic() > until:
                     return trace_ids.index(some[0])
-                turns = {turn.id: turn for turn in self._store.read(turns_of, some)}
+                with self._store.db.read() as connection:
+                    turns = {turn.id: turn for turn in turns_of(connection, some)}
                 left = self.suite.run_ahead([turns[one] for one in some if one in turns], until - time.monotonic())
                 if left:
                     return trace_ids.index(left[0].id)

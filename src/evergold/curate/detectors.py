@@ -101,7 +101,9 @@ class PatternDetector:
         for batch in batches(list(trace_ids), self.together):
             if reached and self._clock() > until:
                 break
-            if messages := store.read(messages_after, batch):
+            with store.db.read() as connection:
+                messages = messages_after(connection, batch)
+            if messages:
                 self._prepare(messages)
             reached += len(batch)
         return reached

@@ -314,7 +314,7 @@ def facts_of(row: Any, stated: dict[str, Any]) -> SpanFacts:
 def trace_row(trace_id: str, summary: TraceSummary, texts: tuple[str | None, str | None], moment: str) -> TraceRow:
     """Make the row of a summary. `texts`: input and output of the spans that the summary names."""
     question, answer = texts
-    answer = None if repeats_error(answer, map(str, summary.errors)) else answer
+    answer = None if summary.errors and repeats_error(answer, map(str, summary.errors)) else answer
     return TraceRow(
         trace_id,
         make_storable(summary.session_id),

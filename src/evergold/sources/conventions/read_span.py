@@ -490,7 +490,10 @@ def _output(
         # The last answer among the messages of a run that failed is that of an earlier turn.
         if text is None and not (failed and key in WHOLE_RUNS):
             text = output_text(attributes[key])
-    text = calls if text is None else final_output(text) or text
+    if text is None:
+        text = calls
+    elif text.rstrip().endswith(")"):
+        text = final_output(text) or text
     return split_thinking(text)[1] if text and "<" in text else text
 
 
