@@ -85,7 +85,7 @@ def conversation_of(trace: Trace, earlier: Earlier = lambda _: (), called: Earli
         before = [message for one in earlier(trace) for message in _turn_of(one)] if own else []
         root = next((span for span in spans if span.parent_id is None), None)
         instructions = instructions_in(attributes_of(root).get("gen_ai.system_instructions")) if own and root else []
-        # Instructions that nobody asked anything with stand for the question already.
+        # Rows of before 20 November 2026 may have them as the question, where nobody asked anything.
         instructions = [one for one in instructions if text_of(one).strip() != trace.input.strip()]
         known = any(message["role"] in INSTRUCTING for message in (*before, *own))
         whole, problems = pair_results([*([] if known else instructions), *before, *own], ())

@@ -215,21 +215,8 @@ WORDS_OF_SIDES = frozenset().union(*(words for pair in SIDE_WORDS.values() for w
 TEXT_ENDS = frozenset(("text", "content", "messages"))
 AGENT_WORDS = frozenset(
     (
-        *(
-            "tool",
-            "function_tool",
-            "function",
-            "agent",
-            "llm",
-            "model",
-            "ai",
-            "gen_ai",
-            "chat",
-            "chain",
-            "turn",
-            "task",
-        ),
-        *("workflow", "operation", "generation"),
+        *("tool", "function_tool", "function", "agent", "llm", "model", "ai", "gen_ai", "chat", "chain", "turn"),
+        *("task", "workflow", "operation", "generation"),
     )
 )
 # Properties of the app, parts of figures, machines and protocols, which may carry anything.

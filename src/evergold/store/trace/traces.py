@@ -302,8 +302,8 @@ def comments_on(connection: Connection, trace_id: str) -> list[TraceComment]:
 def put_comment(connection: Connection, trace_id: str, text: str, who: str) -> TraceComment:
     if not known_traces(connection, [trace_id]):
         raise NotFound(f"no trace {trace_id!r} in this workspace")
-    add = "INSERT INTO trace_comments (trace_id, text, who, created_at) VALUES (:id, :said, :who, :now)"
-    run_sql(connection, add, id=trace_id, said=make_storable(text) or "", who=who, now=now())
+    add = "INSERT INTO trace_comments (trace_id, text, who, created_at) VALUES (:id, :text, :who, :now)"
+    run_sql(connection, add, id=trace_id, text=make_storable(text) or "", who=who, now=now())
     return comments_on(connection, trace_id)[-1]
 
 
